@@ -12,6 +12,16 @@ export { call, withOutput } from '#authoring/call';
 export type { Caught, CaughtFault, Composite, Handled } from '#authoring/composite';
 export { compute } from '#authoring/compute';
 export { and, atLeast, atMost, equals, greaterThan, has, ifTrue, lessThan, not, or } from '#authoring/conditions';
+export type {
+  ClientDecision,
+  ClientOrders,
+  Consumer,
+  ConsumerOptions,
+  MessageContext,
+  MessageType,
+  OrderOfClient,
+} from '#authoring/consumer';
+export { defineConsumer, messageType } from '#authoring/consumer';
 export type { CustomBehavior, CustomNode } from '#authoring/custom';
 export { defineActivity, defineLeafActivity } from '#authoring/custom';
 export { DefinitionError } from '#authoring/definition-error';

@@ -59,8 +59,9 @@ describe('the repository is tidy', () => {
 
   test('every function has its entry in the topology', () => {
     const agent = { name: 'one', operations: {} };
+    const consumer = { name: 'two', types: {} };
     const calling = { root: { activity: 'call' } } as WorkflowDefinition;
-    const used = new Set(topologyOf({ agents: [agent], workflows: [calling] }).map(({ file }) => file));
+    const used = new Set(topologyOf({ agents: [agent], consumers: [consumer], workflows: [calling] }).map(({ file }) => file));
     assert.deepEqual(
       [...used].sort(),
       under('functions/')

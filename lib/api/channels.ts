@@ -16,7 +16,7 @@ import { type Answer, type Call, json } from './route.ts';
 import type { ChannelCloseBody, ChannelOpenBody } from './schemas/channels.ts';
 import type { PageQuery } from './schemas/common.ts';
 
-/** Lists the agents' queue pairs with their circuit breakers, and the engine's own queues. */
+/** Lists the agents' queue pairs and the consumers' queues with their circuit breakers, and the engine's own queues. */
 export async function listChannels({ api, caller, query }: Call<z.output<typeof PageQuery>>): Promise<Answer | Refusal> {
   const scope = { key: api.cursorKey, bound: ['channels', caller.subject] };
   const after = query.cursor === undefined ? [''] : openCursor(query.cursor, scope);
@@ -39,7 +39,7 @@ export const closeOne = (call: Call<unknown, unknown, z.output<typeof ChannelClo
 export const openOne = (call: Call<unknown, unknown, z.output<typeof ChannelOpenBody>>): Promise<Answer | Refusal> => {
   const { canary = false, reason = 'opened by an operator' } = call.body;
   return turn(call, { to: 'open', reason, ...(canary ? { canary } : {}) }, (name, beside) =>
-    openChannel(name, { ...changeOf(call, reason), canary: canary && isAgent(name, call.api.definitions) }, call.api.store, beside),
+    openChannel(name, { ...changeOf(call, reason), canary: canary && hasBreaker(name, call.api.definitions) }, call.api.store, beside),
   );
 };
 
@@ -79,18 +79,21 @@ const already = (name: string, state: ChannelState['state']): Refusal =>
   refuse('conflict', { errors: [{ pointer: '', code: `is-${state}`, detail: `The channel ${name} is already ${state}.` }] });
 
 const isAgent = (name: string, { agents }: Definitions): boolean => agents.some((agent) => agent.name === name);
+const isConsumer = (name: string, { consumers }: Definitions): boolean => consumers.some((consumer) => consumer.name === name);
+const hasBreaker = (name: string, definitions: Definitions): boolean => isAgent(name, definitions) || isConsumer(name, definitions);
 
 function channelsIn(definitions: Definitions): readonly string[] {
-  const { agents } = definitions;
+  const { agents, consumers } = definitions;
   const workflows = definitions.names().flatMap((name) => definitions.newest(name)?.definition ?? []);
   const calls = hasCalls(workflows) ? [workflowsAgent] : [];
-  return [...agents.map(({ name }) => name), ...calls, queueNames.submissions, queueNames.wakeUps].toSorted();
+  return [...[...agents, ...consumers].map(({ name }) => name), ...calls, queueNames.submissions, queueNames.wakeUps].toSorted();
 }
 
 const isPair = (name: string, definitions: Definitions): boolean => isAgent(name, definitions) || name === workflowsAgent;
 
 /** Closing an agent's channel stops its requests only; its outstanding replies still come in. */
-const shutQueueOf = (name: string, definitions: Definitions): string => (isPair(name, definitions) ? queueNames.requests(name) : name);
+const shutQueueOf = (name: string, definitions: Definitions): string =>
+  isPair(name, definitions) ? queueNames.requests(name) : isConsumer(name, definitions) ? queueNames.messages(name) : name;
 
 async function channelView(name: string, { queues, store, clock, definitions }: Call['api']) {
   const now = clock.now();
@@ -100,7 +103,7 @@ async function channelView(name: string, { queues, store, clock, definitions }: 
     store.countDocuments(collections.deadLetters(name), deadLettersMax),
     depthOf(shutQueueOf(name, definitions)),
     isPair(name, definitions) ? depthOf(queueNames.replies(name)) : undefined,
-    isAgent(name, definitions) ? store.breaker(name).then((found) => breakerView(found, now)) : undefined,
+    hasBreaker(name, definitions) ? store.breaker(name).then((found) => breakerView(found, now)) : undefined,
   ]);
   return {
     name,

@@ -172,12 +172,12 @@ async function documentOf(api: Call['api'], name: string, id: string): Promise<D
   return isChannel(name, api) && id.length <= idCharactersMax ? api.store.document(collections.deadLetters(name), id) : undefined;
 }
 
-/** Whether a name is a channel: an agent, calls of other orders, submissions or wake-ups. */
+/** Whether a name is a channel: an agent, a consumer, calls of other orders, submissions or wake-ups. */
 const isChannel = (name: string, { definitions }: Pick<Call['api'], 'definitions'>): boolean =>
   name === queueNames.submissions ||
   name === queueNames.wakeUps ||
   name === workflowsAgent ||
-  definitions.agents.some((agent) => agent.name === name);
+  [...definitions.agents, ...definitions.consumers].some((each) => each.name === name);
 
 const summaryOf = (channel: string, { id, queue, messageId, type, orderId, senderId, reason, failures, ...message }: DeadLetter) => ({
   id,

@@ -11,6 +11,7 @@ import { calledBy, type WithOutput } from './call.ts';
 import { catalogOf, catalogOfApp } from './catalog.ts';
 import { type ChannelPolicies, channelProblems } from './channel-policy.ts';
 import { isComposite } from './composite.ts';
+import { type Consumer, type ConsumerDefinition, consumerDefinitionOf, consumerProblems, isConsumer } from './consumer.ts';
 import { DefinitionError } from './definition-error.ts';
 import { type Expr, expression, type Ref } from './expression.ts';
 import type { FaultType } from './fault.ts';
@@ -173,12 +174,14 @@ export interface LocalTrial {
   readonly samples?: URL;
 }
 
-/** The workflows and agents that a system runs. */
+/** The workflows, agents and consumers that a system runs. */
 export interface App {
   readonly workflows: readonly WorkflowDefinition[];
   readonly agents: readonly AgentDefinition[];
+  /** Consumers of queues of the app's own. */
+  readonly consumers?: readonly ConsumerDefinition[];
   readonly local?: LocalTrial;
-  /** How messages that cannot be processed are treated, by channel: an agent's name, `submissions` or `wake-ups`. */
+  /** How messages that cannot be processed are treated, by channel: the name of an agent or a consumer, `submissions` or `wake-ups`. */
   readonly channels?: ChannelPolicies;
   /** What the system does about exceptions without a person. */
   readonly rules?: readonly AppRule[];
@@ -191,11 +194,12 @@ export interface App {
 /**
  * Defines an app from workflows and agents. The system does not start if a step's agent or operation is missing.
  *
- * @throws DefinitionError that names every agent name that occurs twice, every invalid channel policy, and every problem of a rule.
+ * @throws DefinitionError that names every name that occurs twice, every invalid channel policy, and every problem of a rule.
  */
 export function defineApp({
   workflows,
   agents,
+  consumers = [],
   local,
   channels,
   rules,
@@ -204,6 +208,7 @@ export function defineApp({
 }: {
   workflows: readonly WorkflowDefinition[];
   agents: readonly AnyAgent[];
+  consumers?: readonly Consumer[];
   local?: LocalTrial;
   channels?: ChannelPolicies;
   rules?: readonly AppRule[];
@@ -212,12 +217,14 @@ export function defineApp({
 }): App {
   checkParts('workflows', 'defineWorkflow', workflows, isDefinition);
   checkParts('agents', 'defineAgent', agents, isAgent);
+  checkParts('consumers', 'defineConsumer', consumers, isConsumer);
   const names = agents.map((agent) => agentDefinitionOf(agent).name);
   const twice = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
   const problems = [
     ...twice.map(
       (name) => `Two agents are called "${name}". They would share one queue: rename one, or define one agent with all operations.`,
     ),
+    ...consumerProblems(consumers.map(consumerDefinitionOf), agents.map(agentDefinitionOf), channels),
     ...channelProblems(channels ?? {}),
     ...rulesProblems(rules ?? [], { workflows, agents: agents.map(agentDefinitionOf) }),
   ];
@@ -225,6 +232,7 @@ export function defineApp({
   return {
     workflows,
     agents: agents.map(agentDefinitionOf),
+    ...(consumers.length > 0 ? { consumers: consumers.map(consumerDefinitionOf) } : {}),
     ...(local ? { local } : {}),
     ...(channels ? { channels } : {}),
     ...(rules ? { rules } : {}),
@@ -240,7 +248,12 @@ const rulesProblems = (rules: readonly AppRule[], app: Pick<App, 'workflows' | '
   rules.length > 0 ? ruleProblems(rules, { workflows: app.workflows, catalog: catalogOfApp(app) }) : [];
 
 /** Checks the parts of an app. Modules that import each other leave a part undefined. */
-function checkParts(what: 'workflows' | 'agents', maker: string, parts: readonly unknown[], isGood: (part: unknown) => boolean): void {
+function checkParts(
+  what: 'workflows' | 'agents' | 'consumers',
+  maker: string,
+  parts: readonly unknown[],
+  isGood: (part: unknown) => boolean,
+): void {
   if (!Array.isArray(parts)) throw new DefinitionError(`defineApp: expected a list of ${what}, got ${typeof parts}.`);
   const wrong = parts.findIndex((part) => !isGood(part));
   if (wrong === -1) return;

@@ -1,4 +1,5 @@
 import type { AgentDefinition } from '#authoring/agent';
+import type { ConsumerDefinition } from '#authoring/consumer';
 import type { Json } from '#core/data/json';
 import type { Catalog } from '#core/definition/catalog';
 import type { WorkflowDefinition } from '#core/definition/definition';
@@ -25,6 +26,7 @@ export interface Definitions {
   /** Whether an input matches the operation's schema. */
   isInput(agent: string, operation: string, input: Json): boolean;
   readonly agents: readonly AgentDefinition[];
+  readonly consumers: readonly ConsumerDefinition[];
   /** Warnings about definitions that can run nevertheless: `fulfil-order@1, order/confirm: This step has no undo …`. */
   readonly warnings: readonly string[];
 }

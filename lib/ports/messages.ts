@@ -12,6 +12,8 @@ export const queueNames = {
   /** Wake-ups for the scheduler. */
   wakeUps: 'wake-ups',
   submissions: 'submissions',
+  /** Messages for a consumer of the app. */
+  messages: (consumer: string) => `${consumer}-messages`,
   /** Requests of orders that call other orders; `callReplies` holds the answers. */
   calls: `${workflowsAgent}-requests`,
   callReplies: `${workflowsAgent}-replies`,
@@ -32,6 +34,13 @@ export const agentOfReplies = (queue: string): string | undefined =>
 /** Returns the agent of a request queue; undefined for any other queue. */
 export const agentOfRequests = (queue: string): string | undefined =>
   queue.endsWith('-requests') ? queue.slice(0, -'-requests'.length) : undefined;
+
+/** Returns the app's consumer behind a queue; undefined for any other queue. */
+export const consumerOf = (queue: string): string | undefined =>
+  queue.endsWith('-messages') ? queue.slice(0, -'-messages'.length) : undefined;
+
+/** Whether programs outside the system send to this queue. */
+export const isOpenToSenders = (queue: string): boolean => queue === queueNames.submissions || consumerOf(queue) !== undefined;
 
 /** Version of all messages between the roles. A new version must also read messages of the one before. */
 export const messageVersion = 1;
@@ -196,6 +205,18 @@ export const SubmissionMessage = z.object({
 });
 
 export type SubmissionMessage = z.infer<typeof SubmissionMessage>;
+
+/** A message for a consumer of the app. `client` and `responseChannel` say where its sender receives an error. */
+export const ConsumerMessage = z.object({
+  v: z.literal(messageVersion),
+  type: z.string().min(1).max(64),
+  conversation: z.string().min(1).max(256).optional(),
+  body: json.optional(),
+  client: z.string().max(128).optional(),
+  responseChannel: z.string().max(128).optional(),
+  reference: z.string().max(128).optional(),
+});
+export type ConsumerMessage = z.infer<typeof ConsumerMessage>;
 
 export type StatusKind = 'received' | 'refused' | 'delayed' | 'completed' | 'failed';
 

@@ -101,7 +101,7 @@ async function open({ app, create, environment }: LambdaOptions, telemetry: Tele
     { hostId, emit: services.emit },
   );
   // One read for each definition, in a cold start only. A search for unfinished orders would take too long (decision 21).
-  if (advancesOrders.has(environment['REDRESS_ROLE'] ?? '')) await recordDefinitions(app.workflows, store, { mayReplace: false });
+  if (advancesOrders(environment['REDRESS_ROLE'] ?? '')) await recordDefinitions(app.workflows, store, { mayReplace: false });
   const { warnings } = system.definitions;
   if (warnings.length > 0) telemetry.log('warn', 'workflows have warnings', { warnings });
   const given = Object.fromEntries(Object.entries(environment).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));

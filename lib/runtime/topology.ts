@@ -1,4 +1,5 @@
 import type { AgentDefinition } from '#authoring/agent';
+import type { ConsumerDefinition } from '#authoring/consumer';
 import type { App } from '#authoring/workflow';
 import { hasCalls } from '#core/checks/calls';
 import { queueFigures, runs, steps } from '#ports/limits';
@@ -72,8 +73,12 @@ export interface TopologyOptions {
   readonly stepMs?: number | undefined;
 }
 
-/** The functions that start and advance orders. Only they compare the app's workflows with the recorded definitions. */
-export const advancesOrders: ReadonlySet<string> = new Set(['api', 'submissions', 'children', 'scheduler', 'bulk']);
+const advancing: ReadonlySet<string> = new Set(['api', 'submissions', 'children', 'scheduler', 'bulk', 'consumer']);
+
+/** Whether a function starts or advances orders. Only such functions compare the app's workflows with the recorded definitions. */
+export const advancesOrders = (role: string): boolean => advancing.has(role.startsWith(consumerPrefix) ? 'consumer' : role);
+
+const consumerPrefix = 'consumer-';
 
 const schedulerVisibilityMs = 30_000;
 const agentVisibilityMs = 60_000;
@@ -93,7 +98,7 @@ const plain = { environment: {}, sources: [], schedules: [] } as const;
 
 /** Returns all functions of the system and the queues between them, for the local host and the deployment. */
 export function topologyOf(app: Cast, { agents: grouping = 'each', stepMs = steps.stepMs }: TopologyOptions = {}): readonly FunctionSpec[] {
-  const { agents } = app;
+  const { agents, consumers = [] } = app;
   const source = sourcesFor(app);
   const inbound = source(queueNames.submissions, schedulerVisibilityMs, 2);
   const calls = hasCalls(app.workflows) ? [source(queueNames.calls, schedulerVisibilityMs, 4)] : [];
@@ -104,7 +109,10 @@ export function topologyOf(app: Cast, { agents: grouping = 'each', stepMs = step
       : agents.length > 0
         ? [agentFunction('agents', agents, source, stepMs)]
         : [];
-  const consumed = [inbound, ...calls, ...ofAgents.flatMap(({ sources }) => sources), ...toScheduler].map(({ queue }) => queue);
+  const ofConsumers = consumers.map((each) => consumerFunction(each, source));
+  const consumed = [inbound, ...calls, ...[...ofAgents, ...ofConsumers].flatMap(({ sources }) => sources), ...toScheduler].map(
+    ({ queue }) => queue,
+  );
   const dead = consumed.map((queue) => source(queueNames.deadLetters(queue), schedulerVisibilityMs, 1));
   return [
     { ...plain, name: 'api', file: 'api', trigger: 'http', timeoutMs: runs.answerMs, stopsIn: 1 },
@@ -113,6 +121,7 @@ export function topologyOf(app: Cast, { agents: grouping = 'each', stepMs = step
       ? [{ ...plain, name: 'children', file: 'children', sources: calls, trigger: 'queue', timeoutMs: runs.queueMs, stopsIn: 1 } as const]
       : []),
     ...ofAgents,
+    ...ofConsumers,
     { ...plain, name: 'scheduler', file: 'scheduler', sources: toScheduler, trigger: 'queue', timeoutMs: runs.queueMs, stopsIn: 2 },
     supervisorFunction('supervisor', { input: { task: 'pass' }, everyMs: 'supervisor period' }, runs.passMs),
     supervisorFunction('sweeper', { input: { task: 'sweep' }, everyMs: hourMs }, runs.sweepMs),
@@ -139,7 +148,7 @@ export function watchedChannelsOf(app: Cast): readonly WatchedChannel[] {
 }
 
 /** The parts of an app that determine its functions and queues. */
-export type Cast = Pick<App, 'agents'> & Partial<Pick<App, 'workflows' | 'channels'>>;
+export type Cast = Pick<App, 'agents'> & Partial<Pick<App, 'workflows' | 'channels' | 'consumers'>>;
 
 const agentFunction = (name: string, agents: readonly AgentDefinition[], source: MakeSource, stepMs: number): FunctionSpec => ({
   ...plain,
@@ -149,6 +158,17 @@ const agentFunction = (name: string, agents: readonly AgentDefinition[], source:
   sources: agents.map((agent) => source(queueNames.requests(agent.name), agentVisibilityMs, 20)),
   trigger: 'queue',
   timeoutMs: Math.max(steps.stepMs + runs.answeringMs, ...agents.map((agent) => longestMs(agent, stepMs + runs.answeringMs))),
+  stopsIn: 1,
+});
+
+const consumerFunction = ({ name, completeWithinSeconds = 0 }: ConsumerDefinition, source: MakeSource): FunctionSpec => ({
+  ...plain,
+  name: `${consumerPrefix}${name}`,
+  file: 'consumer',
+  environment: { REDRESS_CONSUMER: name },
+  sources: [source(queueNames.messages(name), agentVisibilityMs, 20)],
+  trigger: 'queue',
+  timeoutMs: Math.max(runs.queueMs, completeWithinSeconds * 1000 + runs.answeringMs),
   stopsIn: 1,
 });
 

@@ -102,7 +102,7 @@ export async function openRoles({ app, topology = {}, endpoints, deployment, var
     const telemetry = createTelemetry({ level: 'off', auditLines: false, role: name, now: clock.now });
     const ports = { ...open(meter), clock, telemetry, issuer, cursorKey: issuer.cursorKey };
     const system = createSystem(app, config, ports, { hostId: newHostId() });
-    if (advancesOrders.has(name))
+    if (advancesOrders(name))
       await meter.within({ role: name }, () => recordDefinitions(app.workflows, system.store, { mayReplace: false }));
     const { create } = await loadFunction(file);
     const handler = create({ system, environment, accepting: () => true }) as (event: unknown, invocation: object) => Promise<unknown>;

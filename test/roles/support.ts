@@ -24,7 +24,7 @@ import type { Published } from '#adapters/sqlite/event-bus';
 import { type Embedded, openEmbedded } from '#adapters/sqlite/open';
 import type { People } from '#core/definition/people';
 import { type ManualClock, manualClock } from '#ports/clock';
-import { type Heartbeat, queueNames, type Reply, type Request } from '#ports/messages';
+import { consumerOf, type Heartbeat, queueNames, type Reply, type Request } from '#ports/messages';
 import type { StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import { createTelemetry, type Telemetry } from '#ports/telemetry';
@@ -39,6 +39,7 @@ import { createSystem, type Emit, type Ports, type System } from '#runtime/syste
 import { redriveIn, topologyOf } from '#runtime/topology';
 import { create as agentFunction } from '../../functions/agent.ts';
 import { create as childrenFunction } from '../../functions/children.ts';
+import { create as consumerFunction } from '../../functions/consumer.ts';
 import { create as deadLetterFunction } from '../../functions/dead-letter.ts';
 import { create as schedulerFunction } from '../../functions/scheduler.ts';
 import { create as submissionsFunction } from '../../functions/submissions.ts';
@@ -331,6 +332,11 @@ function functionBehind(queue: string, system: System): (event: SQSEvent) => Pro
   const { signal: stopping } = new AbortController();
   if (queue === queueNames.calls) return childrenFunction({ system, environment: {}, accepting: () => true });
   if (queue.endsWith('-dead')) return deadLetterFunction({ system, environment: {}, accepting: () => true });
+  const consumer = consumerOf(queue);
+  if (consumer !== undefined) {
+    const serve = consumerFunction({ system, environment: { REDRESS_CONSUMER: consumer }, accepting: () => true });
+    return (event) => serve(event, { stopping });
+  }
   const agent = queue.endsWith('-requests') ? queue.slice(0, -'-requests'.length) : undefined;
   if (agent !== undefined) {
     const serve = agentFunction({ system, environment: { REDRESS_AGENTS: agent }, accepting: () => true });

@@ -1,8 +1,8 @@
-import { queueNames, sourceQueueOf } from '#ports/messages';
+import { isOpenToSenders, sourceQueueOf } from '#ports/messages';
 import { decrypted, encrypted } from '#ports/util/cipher';
 import type { LocalKeys } from './keys.ts';
 
-/** Bodies of messages as the table holds them. Senders write the secrets of an order into submissions, so those are encrypted. */
+/** Bodies of messages as the table holds them. Senders outside the system write secrets into their messages, so those are encrypted. */
 export interface BodiesAtRest {
   stored(queue: string, body: string): string;
   read(stored: string): string;
@@ -13,7 +13,7 @@ const about = 'redress/message';
 
 export const bodiesAtRest = ({ now, random }: LocalKeys): BodiesAtRest => ({
   stored(queue, body) {
-    if (sourceQueueOf(queue) !== queueNames.submissions) return body;
+    if (!isOpenToSenders(sourceQueueOf(queue))) return body;
     const { day, key } = now.today();
     return `at-rest:1:${day}:${encrypted(key, Buffer.from(body, 'utf8'), about, random).toString('base64url')}`;
   },

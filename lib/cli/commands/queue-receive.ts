@@ -8,7 +8,8 @@ import { systemClock } from '#ports/clock';
 import { jsonIn } from '#ports/util/json';
 
 /** Whether the system consumes a queue: a message received here would be missing there. */
-const isSystems = (queue: string): boolean => /-(requests|replies|dead)$/.test(queue) || queue === 'wake-ups' || queue === 'submissions';
+const isSystems = (queue: string): boolean =>
+  /-(requests|replies|messages|dead)$/.test(queue) || queue === 'wake-ups' || queue === 'submissions';
 
 const batch = 10;
 const visibilityMs = 30_000;

@@ -8,6 +8,8 @@ import { createRetryBudget, type RetryBudget } from './retry-budget.ts';
 
 /** Permission for one call of the service. The caller reports the result through exactly one of its methods. */
 export interface Permit {
+  /** The call tests whether the service is back: all others wait for its result. */
+  readonly isProbe: boolean;
   /** The service answered, with a success or a permanent failure. */
   answered(): Promise<void>;
   /** The service did not answer, or is temporarily unavailable. */
@@ -108,6 +110,7 @@ export class CircuitGuard {
     };
     this.atWork += 1;
     return {
+      isProbe,
       answered: async () => {
         if (once()) await this.answered(call, clock.now() - startedAt, isProbe);
       },

@@ -1,6 +1,6 @@
 import type { ChannelPolicies, ChannelPolicy } from '#authoring/channel-policy';
 import { queueFigures } from '#ports/limits';
-import { agentOfReplies, agentOfRequests, queueNames, sourceQueueOf } from '#ports/messages';
+import { agentOfReplies, agentOfRequests, consumerOf, queueNames, sourceQueueOf } from '#ports/messages';
 
 /** Default policy. Only a failing heartbeat is dropped, because another follows. Bodies of messages stay out of the logs. */
 export const policyDefaults: ChannelPolicy = {
@@ -16,10 +16,10 @@ export const policyDefaults: ChannelPolicy = {
 
 export const policyOf = (channel: string, policies: ChannelPolicies = {}): ChannelPolicy => ({ ...policyDefaults, ...policies[channel] });
 
-/** Returns the channel of a queue: the agent's name (`payment`) for its queue pair, else the queue itself (`submissions`). */
+/** Returns the channel of a queue: the name of its agent (`payment`) or consumer (`expenses`), else the queue itself (`submissions`). */
 export const channelOf = (queue: string): string => {
   const plain = sourceQueueOf(queue);
-  return agentOfRequests(plain) ?? agentOfReplies(plain) ?? plain;
+  return agentOfRequests(plain) ?? agentOfReplies(plain) ?? consumerOf(plain) ?? plain;
 };
 
 /** Returns all queues in the channel of a queue: both queues of an agent, else the queue alone. */

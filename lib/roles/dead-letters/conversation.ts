@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
+import { endingTypes } from '#authoring/consumer';
 import { isObject } from '#core/data/json';
 import type { Delivery } from '#ports/delivery';
-import { queueNames } from '#ports/messages';
+import { consumerOf, queueNames } from '#ports/messages';
 import { jsonIn } from '#ports/util/json';
 
 /** Fields of a message whose form has not been validated. */
@@ -17,13 +18,19 @@ const bytesMax = 1024;
 
 /**
  * Returns the conversation of a message: the messages of one step, the wake-ups of one order, or the submissions of a client under
- * one key. A message without these fields is a conversation by itself.
+ * one key. A message for a consumer names its own. A message without these fields is a conversation by itself.
  */
 export function conversationOf({ queue, messageId, body }: Pick<Delivery, 'queue' | 'messageId' | 'body'>): string {
-  const { orderId, path, client, idempotencyKey } = messageFieldsIn(body) ?? {};
-  const parts = queue === queueNames.submissions ? [client, idempotencyKey] : queue === queueNames.wakeUps ? [orderId] : [orderId, path];
+  const { orderId, path, client, idempotencyKey, conversation } = messageFieldsIn(body) ?? {};
+  const parts = partsOf();
   const named = parts.every((part) => typeof part === 'string' && part !== '') ? parts.join('/') : `message/${messageId}`;
   return Buffer.byteLength(named) <= bytesMax ? named : hash('sha256', named);
+
+  function partsOf(): readonly unknown[] {
+    if (consumerOf(queue) !== undefined) return ['conversation', typeof client === 'string' ? client : 'anyone', conversation];
+    if (queue === queueNames.submissions) return [client, idempotencyKey];
+    return queue === queueNames.wakeUps ? [orderId] : [orderId, path];
+  }
 }
 
 /**
@@ -34,5 +41,8 @@ export function mayHaveFailed({ receiveCount, body }: Delivery): boolean {
   if (receiveCount > 1) return true;
   const { attempt, requeued, resent, type, result } = messageFieldsIn(body) ?? {};
   if (typeof attempt === 'number' && attempt > 1) return true;
-  return requeued !== undefined || resent !== undefined || type === 'cancel' || (isObject(result) && result['status'] === 'rejected');
+  return requeued !== undefined || resent !== undefined || ending.has(type) || (isObject(result) && result['status'] === 'rejected');
 }
+
+/** Types of messages that end a step's request, or a conversation with a consumer. */
+const ending: ReadonlySet<unknown> = new Set(['cancel', ...endingTypes]);

@@ -2,11 +2,8 @@ import { hash } from 'node:crypto';
 import type { Clock } from '#ports/clock';
 import { collections, type Documents } from '#ports/documents';
 import { queueFigures } from '#ports/limits';
-import { queueNames } from '#ports/messages';
+import { isOpenToSenders } from '#ports/messages';
 import { channelOf } from '#roles/channels/policy';
-
-/** Whether clients send to this queue. A client could forge an envelope, and a redrive by the queue would not reveal that. */
-const isOpenToClients = (queue: string): boolean => queue === queueNames.submissions;
 
 const placeOf = (queue: string, envelope: string) =>
   [collections.tracks(channelOf(queue)), `#given-up/${hash('sha256', envelope)}`] as const;
@@ -16,14 +13,17 @@ interface NotingPorts {
   readonly clock: Clock;
 }
 
-/** Records an envelope before it is sent. The record proves its origin, because clients cannot write to the store. */
+/**
+ * Records an envelope before it is sent. On a queue that is open to senders, one of them could forge an envelope, and a redrive by the
+ * queue would not reveal that. The record proves its origin, because senders cannot write to the store.
+ */
 export async function noteGivenUp(queue: string, envelope: string, { store, clock }: NotingPorts): Promise<void> {
-  if (!isOpenToClients(queue)) return;
+  if (!isOpenToSenders(queue)) return;
   const [collection, id] = placeOf(queue, envelope);
   await store.putDocument({ collection, id, rev: 1, content: {}, expiresAt: clock.now() + queueFigures.keptMs }, 0);
 }
 
-/** Whether a function of the system, and not a client, wrote this envelope. */
+/** Whether a function of the system, and not a sender, wrote this envelope. */
 export async function wasGivenUp(queue: string, envelope: string, store: Pick<Documents, 'document'>): Promise<boolean> {
-  return !isOpenToClients(queue) || (await store.document(...placeOf(queue, envelope))) !== undefined;
+  return !isOpenToSenders(queue) || (await store.document(...placeOf(queue, envelope))) !== undefined;
 }

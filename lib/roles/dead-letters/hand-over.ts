@@ -4,7 +4,7 @@ import type { Definitions } from '#ports/definitions';
 import type { Delivery } from '#ports/delivery';
 import type { Documents } from '#ports/documents';
 import type { Keys } from '#ports/keys';
-import { queueNames } from '#ports/messages';
+import { isOpenToSenders, queueNames } from '#ports/messages';
 import { groupOf, type Queues } from '#ports/queues';
 import type { Telemetry } from '#ports/telemetry';
 import { sealedText } from '#roles/secrets/texts';
@@ -20,7 +20,7 @@ export interface HandOverPorts {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly definitions: Definitions;
-  /** Encrypt submissions, which hold secrets as their senders wrote them. */
+  /** Encrypt messages from outside, which hold secrets as their senders wrote them. */
   readonly keys?: Keys | undefined;
 }
 
@@ -35,8 +35,7 @@ export async function handOver(
   const { queue, messageId, sentAt, senderId } = delivery;
   const sender = senderId === undefined ? {} : { senderId };
   // A hash of the envelope is recorded. It tells nothing about a body that is encrypted.
-  const body =
-    keys && queue === queueNames.submissions ? await sealedText(delivery.body, aboutEnvelope(queue, messageId), keys) : delivery.body;
+  const body = keys && isOpenToSenders(queue) ? await sealedText(delivery.body, aboutEnvelope(queue, messageId), keys) : delivery.body;
   const poison = envelopeOf({ queue, messageId, sentAt, ...sender, reason, attempts, failures, body });
   await noteGivenUp(queue, poison, { store, clock });
   await queues.send([{ queue: queueNames.deadLetters(queue), body: poison, ...groupOf(delivery) }]);

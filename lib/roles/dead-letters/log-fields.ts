@@ -4,11 +4,11 @@ import type { Json } from '#core/data/json';
 import { masked, secretPointers } from '#core/definition/secrets';
 import type { Definitions } from '#ports/definitions';
 import type { Delivery } from '#ports/delivery';
-import { agentOfRequests, queueNames } from '#ports/messages';
+import { agentOfRequests, consumerOf, queueNames } from '#ports/messages';
 import type { LogFields, Telemetry } from '#ports/telemetry';
 import { channelOf, policyOf } from '#roles/channels/policy';
 import { type MessageFields, messageFieldsIn } from './conversation.ts';
-import { inputSchemaOf } from './schemas.ts';
+import { bodySchemaOf, inputSchemaOf } from './schemas.ts';
 
 interface LogPorts {
   readonly app: Pick<App, 'channels'>;
@@ -54,6 +54,10 @@ function dataField(queue: string, said: MessageFields, definitions: Definitions)
   if (queue === queueNames.submissions) {
     const workflow = definitions.newest(String(said['workflow']))?.definition;
     return workflow && { field: 'order', schema: workflow.order };
+  }
+  if (consumerOf(queue) !== undefined) {
+    const schema = bodySchemaOf(queue, String(said['type']), definitions);
+    return schema && { field: 'body', schema };
   }
   if (agentOfRequests(queue) === undefined || said['type'] !== 'request') return undefined;
   const schema = inputSchemaOf(queue, String(said['operation']), definitions);

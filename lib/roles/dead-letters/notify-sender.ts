@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Clock } from '#ports/clock';
-import { agentOfRequests, attemptFields, isRepeated, queueNames, type Reply, timeText } from '#ports/messages';
+import { agentOfRequests, attemptFields, ConsumerMessage, consumerOf, isRepeated, queueNames, type Reply, timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
 import { isSenderOf } from '#ports/records';
 import type { Store } from '#ports/store';
@@ -33,10 +33,20 @@ const Submitted = z.object({
   reference: z.string().optional().catch(undefined),
 });
 
+/** Fields that the sender of a consumer's message needs to receive an error, whatever else is wrong with the message. */
+const OtherEnd = z.object({
+  client: z.string(),
+  responseChannel: z.string(),
+  conversation: ConsumerMessage.shape.conversation.catch(undefined),
+  reference: ConsumerMessage.shape.reference.catch(undefined),
+});
+
 /** Sends an error to the sender of a message, if the sender waits for an answer. This ends the conversation. */
 export async function notifySender(poison: Poison, deadLetter: string, ports: NotifyPorts): Promise<void> {
   const { queue } = poison;
   if (queue === queueNames.submissions) return notifyClient(poison, ports);
+  const consumer = consumerOf(queue);
+  if (consumer !== undefined) return notifyOtherEnd(consumer, poison, deadLetter, ports);
   const agent = agentOfRequests(queue);
   if (agent !== undefined) await notifyScheduler(agent, poison, deadLetter, ports);
 }
@@ -68,8 +78,7 @@ async function notifyClient({ body, senderId }: Poison, { store, queues, clock }
   const { data: submitted } = Submitted.safeParse(messageFieldsIn(body));
   if (!submitted || senderId === undefined) return;
   const { client, idempotencyKey, responseChannel, reference } = submitted;
-  const registered = await store.client(client);
-  if (!registered || !isSenderOf(registered, senderId) || !registered.responseChannels.includes(responseChannel)) return;
+  if (!(await maySpeakFor({ client, responseChannel }, senderId, store))) return;
   if (await store.head(orderIdOf(client, idempotencyKey))) return;
   const status = {
     v: 1,
@@ -82,4 +91,34 @@ async function notifyClient({ body, senderId }: Poison, { store, queues, clock }
     at: timeText(clock.now()),
   };
   await queues.send([{ queue: queueNames.response(responseChannel), body: JSON.stringify(status) }]);
+}
+
+/** Whether this sender is registered for the client, and the response queue too. */
+async function maySpeakFor(
+  { client, responseChannel }: { readonly client: string; readonly responseChannel: string },
+  senderId: string,
+  store: NotifyPorts['store'],
+): Promise<boolean> {
+  const registered = await store.client(client);
+  return registered !== undefined && isSenderOf(registered, senderId) && registered.responseChannels.includes(responseChannel);
+}
+
+/** Tells the other end of a conversation that it has ended with an error. Requires a registered sender, as for a client. */
+async function notifyOtherEnd(consumer: string, poison: Poison, deadLetter: string, { store, queues, clock }: NotifyPorts): Promise<void> {
+  const { data: said } = OtherEnd.safeParse(messageFieldsIn(poison.body));
+  if (!said || poison.senderId === undefined || !(await maySpeakFor(said, poison.senderId, store))) return;
+  const { responseChannel, conversation, reference } = said;
+  const error = {
+    v: 1,
+    type: 'error',
+    consumer,
+    ...(conversation === undefined ? {} : { conversation }),
+    ...(reference === undefined ? {} : { reference }),
+    code: 500,
+    message,
+    deadLetter,
+    ...(mayBeDone(poison) ? { outcomeUnknown: true } : {}),
+    at: timeText(clock.now()),
+  };
+  await queues.send([{ queue: queueNames.response(responseChannel), body: JSON.stringify(error) }]);
 }

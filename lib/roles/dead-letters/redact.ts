@@ -6,12 +6,12 @@ import { nodeAt } from '#core/definition/program';
 import { withoutSealed } from '#core/definition/sealed';
 import { mask, masked, secretPointers, withoutTexts } from '#core/definition/secrets';
 import type { Definitions } from '#ports/definitions';
-import { agentOfReplies, queueNames, SubmissionMessage } from '#ports/messages';
+import { agentOfReplies, ConsumerMessage, consumerOf, queueNames, SubmissionMessage } from '#ports/messages';
 import { secretInputOf, secretOutputAt, secretsOf } from '#roles/scheduler/redaction';
 import type { Loaded } from '#roles/scheduler/types';
 import { pointerOf, type SubmissionProblem } from '#roles/submission/submission';
 import type { DeadLetter } from './dead-letter.ts';
-import { inputSchemaOf } from './schemas.ts';
+import { bodySchemaOf, inputSchemaOf } from './schemas.ts';
 import { bodyPointer } from './validate.ts';
 
 interface RedactionContext {
@@ -54,8 +54,10 @@ function secretsIn(queue: string, body: JsonObject, { definitions, defaultWorkfl
   if (queue === queueNames.submissions) {
     const schema = definitions.newest(String(body['workflow'] ?? defaultWorkflow))?.definition.order;
     // An order that is not an object, or a field of another name, may hold the whole order.
-    return [...within('/order', isObject(body['order']) ? schema : undefined), ...unknownFieldsOf(body)];
+    return [...within('/order', isObject(body['order']) ? schema : undefined), ...unknownFieldsOf(body, SubmissionMessage)];
   }
+  if (consumerOf(queue) !== undefined)
+    return [...within('/body', bodySchemaOf(queue, String(body['type']), definitions)), ...unknownFieldsOf(body, ConsumerMessage)];
   if (queue === queueNames.wakeUps) return [];
   const path = String(body['path']);
   const program = loaded?.program.nodes.has(definitionPath(path)) ? loaded.program : undefined;
@@ -69,9 +71,9 @@ function secretsIn(queue: string, body: JsonObject, { definitions, defaultWorkfl
   return [...(operation === 'undo' && queue === queueNames.calls ? [] : within('/input', schema)), ...read];
 }
 
-const unknownFieldsOf = (body: JsonObject): readonly string[] =>
+const unknownFieldsOf = (body: JsonObject, { shape }: typeof SubmissionMessage | typeof ConsumerMessage): readonly string[] =>
   Object.keys(body)
-    .filter((name) => !Object.hasOwn(SubmissionMessage.shape, name))
+    .filter((name) => !Object.hasOwn(shape, name))
     .map((name) => pointerOf([name]));
 
 const within = (prefix: string, schema: JsonObject | undefined): readonly string[] =>

@@ -5,7 +5,7 @@ import type { Definitions } from '#ports/definitions';
 import { collections, type Document } from '#ports/documents';
 import { InstanceLockedError } from '#ports/errors';
 import type { Keys } from '#ports/keys';
-import { queueNames, type SubmissionMessage, timeText } from '#ports/messages';
+import { consumerOf, isOpenToSenders, type SubmissionMessage, timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
 import { isSenderOf, type Note } from '#ports/records';
 import type { Store } from '#ports/store';
@@ -20,7 +20,7 @@ import { openedLetter } from './kept-body.ts';
 import { noteOnOrder } from './order-notes.ts';
 import { redactedBody, withSecrets } from './redact.ts';
 import { objectionsTo, renewed } from './still-awaited.ts';
-import { bodyPointer, type Fitting, fit } from './validate.ts';
+import { bodyPointer, type Fitting, fit, problemsForConsumer } from './validate.ts';
 
 export interface HandlingPorts {
   readonly store: Store;
@@ -96,8 +96,8 @@ export async function treat(channelName: string, id: string, treatment: Treatmen
   return { outcome: 'done', message, ...(orderId === undefined ? {} : { orderId }) };
 }
 
-/** Returns the order of a dead letter. A submission has none, because its sender could name any order. */
-const orderOf = ({ queue, orderId }: DeadLetter): string | undefined => (queue === queueNames.submissions ? undefined : orderId);
+/** Returns the order of a dead letter. A message from outside has none, because its sender could name any order. */
+const orderOf = ({ queue, orderId }: DeadLetter): string | undefined => (isOpenToSenders(queue) ? undefined : orderId);
 
 /** Returns why an earlier action on the dead letter prevents this one; undefined if none does. */
 function busyReason(handling: Handling | undefined, { action, again }: Treatment, now: number): string | undefined {
@@ -201,9 +201,15 @@ async function check(message: DeadLetter, edited: Json | undefined, ports: Handl
   if (restored && restored.problems.length > 0) return { outcome: 'invalid', problems: restored.problems };
   const body = restored ? restored.value : (edited ?? original);
   if (body === undefined) return { outcome: 'invalid', problems: [noJson] };
+  const text = edited === undefined ? message.body : JSON.stringify(body);
+  if (consumerOf(message.queue) !== undefined) {
+    const problems = problemsForConsumer(message.queue, body, ports);
+    return problems.length > 0
+      ? { outcome: 'invalid', problems }
+      : { outcome: 'fits', dispatch: { to: 'queue', queue: message.queue, text } };
+  }
   const { problems, message: fitting } = fit(message.queue, body, ports);
   if (!fitting) return { outcome: 'invalid', problems };
-  const text = edited === undefined ? message.body : JSON.stringify(body);
   if (fitting.type !== 'submission') return checkAwaited(message, fitting, { body, text }, ports);
   const ofForm = messageProblems(text).map((each) => ({ ...each, pointer: bodyPointer + each.pointer }));
   return ofForm.length > 0 ? { outcome: 'invalid', problems: ofForm } : checkSender(message, fitting, ports);

@@ -1,8 +1,10 @@
+import * as z from 'zod';
 import type { AnyOperation } from '#authoring/agent';
 import { schemasOf } from '#authoring/catalog';
+import type { AnyMessageType } from '#authoring/consumer';
 import type { JsonObject } from '#core/data/json';
 import type { Definitions } from '#ports/definitions';
-import { agentOfRequests, queueNames } from '#ports/messages';
+import { agentOfRequests, consumerOf, queueNames } from '#ports/messages';
 import { calledProgram } from '#roles/definitions/called';
 
 /** Returns the operations of an agent; none if the app has no such agent. */
@@ -22,4 +24,15 @@ export function inputSchemaOf(queue: string, operation: string, definitions: Def
   if (queue === queueNames.calls) return calledProgram(operation, definitions)?.definition.order;
   const described = operationOf(agentOfRequests(queue), operation, definitions);
   return described && (schemasOf(described).input ?? {});
+}
+
+/** Returns the message types of the consumer behind a queue; none for any other queue. */
+export const messageTypesOf = (queue: string, { consumers }: Pick<Definitions, 'consumers'>): { readonly [type: string]: AnyMessageType } =>
+  consumers.find(({ name }) => name === consumerOf(queue))?.types ?? {};
+
+/** Returns the schema of the body of a consumer's message; undefined if the consumer has no such type. */
+export function bodySchemaOf(queue: string, type: string, definitions: Pick<Definitions, 'consumers'>): JsonObject | undefined {
+  const types = messageTypesOf(queue, definitions);
+  const body = Object.hasOwn(types, type) ? types[type]?.body : undefined;
+  return body && (z.toJSONSchema(body, { unrepresentable: 'any', io: 'input' }) as JsonObject);
 }

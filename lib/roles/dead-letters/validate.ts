@@ -5,6 +5,7 @@ import type { Definitions } from '#ports/definitions';
 import {
   agentOfReplies,
   agentOfRequests,
+  ConsumerMessage,
   Heartbeat,
   namesItsAttempt,
   queueNames,
@@ -18,7 +19,7 @@ import {
 import { validatorOf } from '#ports/util/validation';
 import { calledProgram } from '#roles/definitions/called';
 import { bodyProblems, type SubmissionProblem } from '#roles/submission/submission';
-import { operationOf, operationsOf } from './schemas.ts';
+import { messageTypesOf, operationOf, operationsOf } from './schemas.ts';
 
 /** A message that is valid for its queue. */
 export type Fitting = ToAgent | ToScheduler | SubmissionMessage;
@@ -43,6 +44,16 @@ export function fit(queue: string, body: Json, known: ValidationContext): Fit {
   const message = schema.parse(body);
   const meaning = [...contradictions(message), ...problemsOfMeaning(queue, message, known)];
   return meaning.length > 0 ? { problems: meaning } : { problems: [], message };
+}
+
+/** Returns the problems of a message for a consumer: of its form, its type and its body. */
+export function problemsForConsumer(queue: string, message: Json, { definitions }: ValidationContext): readonly SubmissionProblem[] {
+  const problems = bodyProblems(ConsumerMessage, message, bodyPointer);
+  if (problems.length > 0) return problems;
+  const { type, body } = ConsumerMessage.parse(message);
+  const types = messageTypesOf(queue, definitions);
+  const declared = Object.hasOwn(types, type) ? types[type] : undefined;
+  return declared ? bodyProblems(declared.body, body ?? null, `${bodyPointer}/body`) : [unknown('type', Object.keys(types))];
 }
 
 const Answer = z.discriminatedUnion('type', [Reply, Heartbeat]);

@@ -18,7 +18,7 @@ import { isPinnedTo } from './pinning.ts';
  *
  * @throws SetupError that names every problem of every workflow, with its path.
  */
-export function loadDefinitions({ workflows, agents, rules = [] }: App): Definitions {
+export function loadDefinitions({ workflows, agents, consumers = [], rules = [] }: App): Definitions {
   const catalog = catalogOfApp({ workflows, agents });
   const warnings = warningsOf(workflows, catalog);
   const programs = new Map<string, Program>();
@@ -55,6 +55,7 @@ export function loadDefinitions({ workflows, agents, rules = [] }: App): Definit
       return schema === undefined || issuesIn(validatorOf(schema), input).length === 0;
     },
     agents,
+    consumers,
     warnings,
   };
 }

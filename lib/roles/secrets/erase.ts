@@ -129,7 +129,8 @@ const readAtOnce = 50;
 
 /** Removes the texts of dead letters that name the orders or hold one of the secrets, also in another form. */
 async function eraseLetters(sought: Sought, { store, definitions, keys }: ErasurePorts): Promise<readonly ErasedLetter[]> {
-  const channels = [queueNames.submissions, queueNames.wakeUps, workflowsAgent, ...definitions.agents.map(({ name }) => name)];
+  const ofApp = [...definitions.agents, ...definitions.consumers].map(({ name }) => name);
+  const channels = [queueNames.submissions, queueNames.wakeUps, workflowsAgent, ...ofApp];
   const erased: ErasedLetter[] = [];
   for (const collection of channels.map(collections.deadLetters)) {
     for (let after: string | undefined, page = await store.documents(collection, after, readAtOnce); page.length > 0; ) {

@@ -87,6 +87,7 @@ function definitionsOf({ given, program, workflows }: Fork): Definitions {
     isOutput: (agent, operation, output) => fits(schemasOf(agent, operation)?.output, output),
     isInput: (agent, operation, input) => fits(schemasOf(agent, operation)?.input, input),
     agents: [],
+    consumers: [],
     warnings: [],
   };
 }

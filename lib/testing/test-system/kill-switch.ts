@@ -1,5 +1,6 @@
 import type { Database } from '#adapters/sqlite/database';
 import type { AgentDefinition, AnyOperation } from '#authoring/agent';
+import type { ConsumerDefinition } from '#authoring/consumer';
 import type { App } from '#authoring/workflow';
 import type { Clock } from '#ports/clock';
 import type { Ports } from '#runtime/system';
@@ -60,10 +61,11 @@ export function killablePorts<P extends Pick<Ports, 'store' | 'queues' | 'publis
   return { ...ports, store: cut('store', store), queues: cut('queues', queues), publisher: cut('publisher', publisher) };
 }
 
-/** The app of one process. Its operations and listeners are not called once the process is killed. */
+/** The app of one process. Its operations, handlers and listeners are not called once the process is killed. */
 export const killableApp = (app: App, kill: KillSwitch): App => ({
   ...app,
   agents: app.agents.map((agent) => killableAgent(agent, kill)),
+  ...(app.consumers ? { consumers: app.consumers.map((consumer) => killableConsumer(consumer, kill)) } : {}),
   ...(app.on ? { on: instrumented('on', app.on, ({ apply }) => kill.inside(apply)) } : {}),
 });
 
@@ -78,4 +80,14 @@ const killableOperation = (operation: AnyOperation, kill: KillSwitch): AnyOperat
   run: (input, call) => kill.inside(() => operation.run(input, call)),
   ...(operation.lookup ? { lookup: (key, call) => kill.inside(() => operation.lookup?.(key, call)) } : {}),
   ...(operation.cancel ? { cancel: (call) => kill.inside(() => operation.cancel?.(call)) } : {}),
+});
+
+const killableConsumer = ({ types, ...consumer }: ConsumerDefinition, kill: KillSwitch): ConsumerDefinition => ({
+  ...consumer,
+  types: Object.fromEntries(
+    Object.entries(types).map(([name, type]) => [
+      name,
+      { ...type, handle: (body, context) => kill.inside(() => type.handle(body, context)) },
+    ]),
+  ),
 });

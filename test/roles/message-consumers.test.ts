@@ -1,0 +1,324 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import {
+  defineApp,
+  defineConsumer,
+  defineWorkflow,
+  type JsonObject,
+  type MessageContext,
+  messageType,
+  PermanentFailure,
+  secret,
+  sequence,
+  TransientFailure,
+  UnprocessableMessage,
+  waitFor,
+} from 'redress';
+import * as z from 'zod';
+import type { ChannelPolicies } from '#authoring/channel-policy';
+import { collections } from '#ports/documents';
+import { openChannel } from '#roles/channels/operate';
+import { channelState } from '#roles/channels/state';
+import { treat } from '#roles/dead-letters/resubmit';
+import { topologyOf } from '#runtime/topology';
+import { registerClient } from '#testing/world/register-client';
+import { type Desk, type DeskOptions, openDesk } from './support.ts';
+
+const queue = 'expenses-messages';
+const responseChannel = 'redress-response-acme';
+
+const Report = z.object({ employeeId: z.int().min(1), amount: z.int(), iban: secret(z.string()).optional() });
+type Handle = (report: z.infer<typeof Report>, context: MessageContext) => unknown;
+
+const approval = defineWorkflow('approval', { version: 1, order: z.object({ amount: z.int() }) }, () =>
+  sequence(waitFor('receipt', z.object({ number: z.int() })), waitFor('payment', z.object({}))),
+);
+
+function deskWith(context: TestContext, handle: Handle, channels: ChannelPolicies = {}, options: DeskOptions = {}): Desk {
+  const consumer = defineConsumer('expenses', {
+    'expense-report': messageType({ body: Report, handle }),
+    'status-report': messageType({ body: z.object({ text: z.string() }), handle: () => undefined }),
+  });
+  return openDesk(context, defineApp({ workflows: [approval], agents: [], consumers: [consumer], channels }), options);
+}
+
+const reportOf = (body: object = { employeeId: 7, amount: 120 }, more: object = {}) => ({
+  v: 1,
+  type: 'expense-report',
+  conversation: 'report-1',
+  body,
+  ...more,
+});
+
+const countsIn = (desk: Desk): Promise<readonly unknown[]> =>
+  desk.store
+    .documents(collections.tracks('expenses'), undefined, 10)
+    .then((all) => all.filter(({ id }) => !id.startsWith('#')).map(({ id, content }) => [id, content['failures']]));
+
+const fails = (error: Error) => () => {
+  throw error;
+};
+const notYet = fails(new UnprocessableMessage('There is no such employee yet.'));
+
+/** Sends with the addresses of a registered client, which receives errors. */
+async function registered(desk: Desk): Promise<object> {
+  await registerClient(desk.store, { id: 'acme', responseChannels: [responseChannel], senders: ['local'] });
+  return { client: 'acme', responseChannel, reference: 'r-1' };
+}
+
+const errorsTo = (desk: Desk) => desk.messages(responseChannel).map(({ at: _, deadLetter: __, ...error }) => error);
+const error500 = { v: 1, type: 'error', consumer: 'expenses', code: 500, message: 'Unable to process message.' };
+
+describe('a message for a consumer of the app', () => {
+  test('F-174 goes to the function of its type, with its body checked, its conversation, and what the queue knows of it', async (context) => {
+    const handled: unknown[] = [];
+    const desk = deskWith(context, (report, { conversation, delivery, senderId }) => {
+      handled.push([report, conversation, delivery, senderId]);
+    });
+    await desk.send(queue, reportOf({ employeeId: 7, amount: 120, shoeSize: 44 }));
+    assert.equal(await desk.deliver(queue), 0);
+    assert.deepEqual(handled, [[{ employeeId: 7, amount: 120 }, 'report-1', 1, 'local']]);
+    assert.deepEqual([await countsIn(desk), desk.messages(queue)], [[], []]);
+  });
+
+  test('F-113, F-174: if its type is unknown, it is judged on its first delivery, and its sender receives the error 500', async (context) => {
+    const desk = deskWith(context, () => assert.fail('nothing handles it'));
+    await desk.send(queue, reportOf({}, { ...(await registered(desk)), type: 'inquiry' }));
+    assert.equal(await desk.deliver(queue), 0);
+    const [letter, ...others] = await desk.deadLetter();
+    assert.deepEqual(
+      [letter?.type, letter?.reason, letter?.failures, others],
+      ['inquiry', 'The consumer "expenses" has no message type "inquiry". Expected one of: expense-report, status-report.', 1, []],
+    );
+    assert.deepEqual(await countsIn(desk), []);
+    assert.deepEqual(errorsTo(desk), [{ ...error500, conversation: 'report-1', reference: 'r-1' }]);
+  });
+
+  test('F-116, F-174: if its content can be judged, by the schema or by the function, it is judged at once and not counted', async (context) => {
+    const outOfRange = fails(new PermanentFailure('NoSuchEmployee', 'Employee 7 is out of the range of numbers.'));
+    for (const [message, reason] of [
+      ['nonsense', 'This is not a valid message for a consumer.'],
+      [reportOf({ amount: 1 }), /^The body of this expense-report does not match its schema: employeeId: /],
+      [reportOf(), 'NoSuchEmployee: Employee 7 is out of the range of numbers.'],
+    ] as const) {
+      const desk = deskWith(context, outOfRange);
+      await desk.send(queue, message);
+      assert.equal(await desk.deliver(queue), 0);
+      const [letter] = await desk.deadLetter();
+      assert.equal(letter?.failures, 1);
+      if (typeof reason === 'string') assert.equal(letter?.reason, reason);
+      else assert.match(letter?.reason ?? '', reason);
+      assert.deepEqual(await countsIn(desk), []);
+    }
+  });
+
+  test('F-109, F-110, F-117: it is counted for its conversation, and the success of the third attempt clears the count', async (context) => {
+    let tried = 0;
+    const desk = deskWith(context, () => (++tried < 3 ? notYet() : undefined));
+    await desk.send(queue, reportOf());
+    for (const failures of [1, 2]) {
+      assert.equal(await desk.deliver(queue), 1);
+      assert.deepEqual(await countsIn(desk), [['conversation/anyone/report-1', failures]]);
+    }
+    assert.equal(await desk.deliver(queue), 0);
+    assert.deepEqual([await countsIn(desk), await desk.deadLetter()], [[], []]);
+  });
+
+  test('F-111, F-174: the fourth failure makes it a dead letter with its attempts, and its sender receives the error 500', async (context) => {
+    const desk = deskWith(context, notYet);
+    await desk.send(queue, reportOf(undefined, await registered(desk)));
+    for (const comesAgain of [1, 1, 1, 0]) assert.equal(await desk.deliver(queue), comesAgain);
+    const [letter] = await desk.deadLetter();
+    assert.deepEqual([letter?.failures, letter?.attempts.length, letter?.queue], [4, 4, queue]);
+    assert.deepEqual(errorsTo(desk), [{ ...error500, conversation: 'report-1', reference: 'r-1' }]);
+    assert.deepEqual([await countsIn(desk), desk.messages(queue)], [[], []]);
+    assert.equal(desk.announced().at(-1)?.detailType, 'Message Dead-Lettered');
+  });
+
+  test('F-111: an error goes only to the registered queue of a client for which the sender may speak', async (context) => {
+    for (const change of [{ client: 'other' }, { responseChannel: 'redress-response-other' }, { client: undefined }]) {
+      const desk = deskWith(context, notYet);
+      await desk.send(queue, reportOf({}, { ...(await registered(desk)), ...change }));
+      assert.equal(await desk.deliver(queue), 0);
+      assert.equal((await desk.deadLetter()).length, 1);
+      for (const channel of [responseChannel, 'redress-response-other']) assert.deepEqual(desk.messages(channel), []);
+    }
+  });
+
+  test('X-27: it is never counted while an outage prevents its handling', async (context) => {
+    const desk = deskWith(context, fails(new TransientFailure('The ledger is down.')));
+    await desk.send(queue, reportOf());
+    for (let delivery = 1; delivery <= 6; delivery++) assert.equal(await desk.deliver(queue), 1);
+    assert.deepEqual([await countsIn(desk), await desk.deadLetter()], [[], []]);
+  });
+
+  test('F-118: a failed one of a short-lived type is dropped, and the next message is handled', async (context) => {
+    const handled: number[] = [];
+    const desk = deskWith(context, ({ amount }) => void handled.push(amount), { expenses: { drop: ['status-report'] } });
+    await desk.send(queue, { v: 1, type: 'status-report', body: {} });
+    await desk.send(queue, reportOf());
+    assert.equal(await desk.deliver(queue), 0);
+    assert.deepEqual([handled, await desk.deadLetter()], [[120], []]);
+  });
+
+  test('F-119: the log of a failure names its sender and its content if the policy says so, and never a secret', async (context) => {
+    const body = { employeeId: 7, amount: 120, iban: 'DE02120300000000202051' };
+    for (const [policy, shows] of [
+      [{ logsBody: true, logsSender: true }, [true, true]],
+      [{ logsBody: false, logsSender: false }, [false, false]],
+    ] as const) {
+      const desk = deskWith(context, notYet, { expenses: policy });
+      await desk.send(queue, reportOf(body));
+      await desk.deliver(queue);
+      const line = desk.log.find((each) => each.includes('failed to process record')) ?? '';
+      assert.deepEqual([line.includes('senderId'), line.includes('amount')], shows);
+      assert.ok(!line.includes(body.iban));
+    }
+  });
+
+  test('F-120: with a conversation that goes on, only an operator hears of it; the operator edits it, and it is handled', async (context) => {
+    const handled: number[] = [];
+    const handle: Handle = ({ employeeId }) => (employeeId === 7 ? void handled.push(employeeId) : notYet());
+    const desk = deskWith(context, handle, { expenses: { conversation: 'goes on', maxFailures: 0 } });
+    await desk.send(queue, reportOf({ employeeId: 77, amount: 1 }, await registered(desk)));
+    assert.equal(await desk.deliver(queue), 0);
+    const [letter] = await desk.deadLetter();
+    assert.deepEqual(desk.messages(responseChannel), []);
+
+    const ports = { ...desk.system, defaultWorkflow: '' };
+    const resubmit = (body: JsonObject) =>
+      treat('expenses', letter?.id ?? '', { action: 'resubmit', by: 'olga', reason: 'a slip', body }, ports);
+    assert.deepEqual(await resubmit(reportOf({ employeeId: 'seven', amount: 1 }) as unknown as JsonObject), {
+      outcome: 'invalid',
+      problems: [{ pointer: '/body/body/employeeId', code: 'invalid-type', detail: 'Invalid input: expected number, received string' }],
+    });
+    assert.equal((await resubmit(reportOf({ employeeId: 7, amount: 1 }) as unknown as JsonObject)).outcome, 'done');
+    assert.equal(await desk.deliver(queue), 0);
+    assert.deepEqual([handled, await desk.deadLetter()], [[7], []]);
+  });
+
+  test('F-114: an end or an error of the other side ends its conversation, and clears the count', async (context) => {
+    for (const type of ['end', 'error']) {
+      const desk = deskWith(context, notYet);
+      await desk.send(queue, reportOf());
+      await desk.deliver(queue);
+      assert.equal((await countsIn(desk)).length, 1);
+      await desk.take(queue);
+      await desk.send(queue, { v: 1, type, conversation: 'report-1' });
+      assert.equal(await desk.deliver(queue), 0);
+      assert.deepEqual([await countsIn(desk), await desk.deadLetter()], [[], []]);
+    }
+  });
+
+  test('F-115: it comes alone or in batches, as the policy of its channel says', () => {
+    const consumer = defineConsumer('expenses', { report: messageType({ body: Report, handle: () => undefined }) });
+    const sizeWith = (channels: ChannelPolicies) =>
+      topologyOf(defineApp({ workflows: [], agents: [], consumers: [consumer], channels }))
+        .flatMap(({ sources }) => sources)
+        .find((source) => source.queue === queue)?.batchSize;
+    assert.deepEqual([sizeWith({}), sizeWith({ expenses: { batchSize: 1 } })], [10, 1]);
+  });
+
+  test('F-108, F-174: five failures in a row close its queue; after an opening with a canary, one message goes first', async (context) => {
+    let isMended = false;
+    let tries = 0;
+    const handled: string[] = [];
+    const desk = deskWith(context, (_, { conversation }) => {
+      tries += 1;
+      if (!isMended) notYet();
+      handled.push(`${conversation}`);
+    });
+    for (const index of [1, 2, 3, 4, 5]) await desk.send(queue, reportOf(undefined, { conversation: `report-${index}` }));
+    assert.equal(await desk.deliver(queue), 5);
+    assert.partialDeepStrictEqual(await channelState('expenses', desk.store), { state: 'closed', queues: [queue], by: 'engine' });
+
+    await openChannel('expenses', { by: 'olga', reason: 'mended?', now: desk.clock.now(), canary: true }, desk.store);
+    await desk.clock.advance(60_000);
+    assert.equal(await desk.deliver(queue), 5);
+    assert.deepEqual([tries, handled], [6, []]);
+    isMended = true;
+    for (let second = 0; second < 600 && handled.length < 5; second++) {
+      await desk.clock.advance(1_000);
+      await desk.deliver(queue);
+    }
+    assert.deepEqual([new Set(handled).size, await countsIn(desk)], [5, []]);
+  });
+
+  test('F-174: it has the orders of its client at hand, and a repeated message repeats no effect', async (context) => {
+    const seen: unknown[] = [];
+    const desk = deskWith(context, async ({ amount }, { orders, conversation = '', delivery }) => {
+      const submitted = await orders.submit({ workflow: 'approval', idempotencyKey: conversation, order: { amount } });
+      assert.ok(submitted.outcome === 'accepted');
+      const { orderId } = submitted.order;
+      const signaled = await orders.signal(orderId, 'receipt', { number: 1 });
+      seen.push([submitted.replayed, signaled, (await orders.get(orderId))?.processState]);
+      if (delivery === 1) throw new UnprocessableMessage('The ledger is not open yet.');
+      seen.push(await orders.cancel(orderId, 'withdrawn'), (await orders.get(orderId))?.outcome);
+      seen.push(await orders.signal(orderId, 'receipt', { number: 2 }));
+    });
+    await desk.send(queue, reportOf());
+    for (const comesAgain of [1, 0]) assert.equal(await desk.deliver(queue), comesAgain);
+    assert.deepEqual(seen, [[false, 'done', 'Processing'], [true, 'done', 'Processing'], 'done', 'canceled', 'refused']);
+  });
+
+  test('F-174, S24: it cannot see, signal or cancel an order of another client', async (context) => {
+    const seen: unknown[] = [];
+    const desk = deskWith(context, async (_, { orders, conversation = '' }) => {
+      seen.push(await orders.get(conversation), await orders.signal(conversation, 'receipt'), await orders.cancel(conversation, 'x'));
+    });
+    const foreign = await desk.submit({ amount: 5 }, { client: 'acme', workflow: 'approval' });
+    assert.ok(foreign.outcome === 'accepted');
+    await desk.send(queue, reportOf(undefined, { conversation: foreign.order.orderId }));
+    await desk.deliver(queue);
+    assert.deepEqual(seen, [undefined, 'not-found', 'not-found']);
+    assert.equal((await desk.state(foreign.order.orderId)).processState, 'Processing');
+  });
+});
+
+test('F-174: a credential that is not set makes a message wait, and its value is in no dead letter', async (context) => {
+  let value: string | undefined;
+  const desk = deskWith(context, async (_, { credential }) => notYetWith(await credential('LEDGER_KEY')), { expenses: { maxFailures: 0 } });
+  const notYetWith = (key: string) => fails(new UnprocessableMessage(`The ledger refuses the key ${key}.`))();
+  Object.assign(desk.system.credentials, { read: async () => value });
+  await desk.send(queue, reportOf());
+  assert.equal(await desk.deliver(queue), 1);
+  value = 'tell-nobody';
+  assert.equal(await desk.deliver(queue), 0);
+  const [letter] = await desk.deadLetter();
+  assert.match(letter?.attempts.at(-1)?.error ?? '', /^UnprocessableMessage: The ledger refuses the key /);
+  assert.ok(!JSON.stringify(letter).includes('tell-nobody'));
+});
+
+describe('a consumer that cannot work', () => {
+  const handle = () => undefined;
+  const good = { report: messageType({ body: Report, handle }) };
+  const app = (consumers: readonly unknown[], channels: ChannelPolicies = {}) =>
+    defineApp({ workflows: [], agents: [], consumers: consumers as never, channels });
+
+  test('F-174: if the policy names a message type that is not declared, the app is refused with the place and the remedy', () => {
+    assert.throws(() => app([defineConsumer('expenses', good)], { expenses: { drop: ['report', 'status'] } }), {
+      name: 'DefinitionError',
+      message:
+        'channels.expenses.drop[1]: the consumer "expenses" has no message type "status". Add it to defineConsumer, or name one of: report.',
+    });
+  });
+
+  test('F-174: each other mistake is refused with its place', () => {
+    const twice = defineConsumer('expenses', good);
+    for (const [wrong, message] of [
+      [() => defineConsumer('Expenses', good), /^Invalid consumer name "Expenses": begin with a lowercase letter/],
+      [() => defineConsumer('submissions', good), /^"submissions" is a channel of the engine/],
+      [() => defineConsumer('expenses', {}), /^The consumer "expenses" has no message type\. Add one/],
+      [() => defineConsumer('expenses', { 'a b': good.report }), /^Invalid message type "a b" of the consumer "expenses"/],
+      [() => defineConsumer('expenses', { end: good.report }), /^expenses: the type "end" ends a conversation/],
+      [() => defineConsumer('expenses', { report: { handle } as never }), /^expenses report body: expected a zod schema/],
+      [
+        () => defineConsumer('expenses', { report: { body: Report } as never }),
+        /^Expected a function, got undefined\. Write expenses report/,
+      ],
+      [() => app([twice, twice]), /^Two parts of the app are called "expenses"/],
+      [() => app([{ name: 'expenses' }]), /^defineApp: consumers\[0\] must come from defineConsumer, got object/],
+    ] as const)
+      assert.throws(wrong, { message });
+  });
+});
