@@ -29,6 +29,7 @@ const options: { readonly [kind: string]: (given: Given) => readonly string[] } 
     ...flag('undo-first', given['undoFirst']),
     ...flag('keep-effects', given['keepEffects']),
   ],
+  migrate: (given) => flag('version', given['version']),
   amend: (given) => [
     ...flag('end-by', given['endBy']),
     ...flag('max-failures', given['maxFailures']),

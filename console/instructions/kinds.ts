@@ -158,6 +158,14 @@ export const kinds: { readonly [kind in InstructionKind]: Kind } = {
     fields: [],
     unfit: whileUndone,
   },
+  migrate: {
+    name: 'Migrate',
+    does: 'moves it to another version, where it is',
+    verb: 'Move to this version',
+    letter: 'w',
+    fields: ['version'],
+    unfit: whileUndone,
+  },
   restart: {
     name: 'Restart',
     does: 'ends it, and begins it as another order',
@@ -293,6 +301,7 @@ const shapes: { readonly [kind in InstructionKind]?: Shape } = {
     const fields = { endBy, maxFailures: number(values.maxFailures), variables, retry };
     return Object.values(fields).every((field) => field === undefined) ? { missing: 'Change at least one value.' } : given('amend', fields);
   },
+  migrate: (values) => (values.version === '' ? { missing: 'Give the version.' } : given('migrate', { version: number(values.version) })),
   restart: (values, { order }) =>
     values.undoFirst === ''
       ? { missing: 'Say whether everything is undone first.' }

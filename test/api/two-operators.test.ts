@@ -17,13 +17,14 @@ const stock = defineAgent('stock', {
 const payment = defineAgent('payment', {
   charge: operation({ input: Card, output: Nothing, faults: [Declined], run: (_, call) => call.failed(Declined, 'The bank says no.') }),
 });
-const sell = defineWorkflow('fulfil-order', { version: 1, order: Card, toOperator: [Declined] }, ({ order }) =>
-  sequence(
-    stock.reserve({}).undo(() => stock.release({})),
-    payment.charge({ card: order.card }).noUndo(),
-  ),
-);
-const app = defineApp({ workflows: [sell], agents: [stock, payment] });
+const sell = (version: number) =>
+  defineWorkflow('fulfil-order', { version, order: Card, toOperator: [Declined] }, ({ order }) =>
+    sequence(
+      stock.reserve({}).undo(() => stock.release({})),
+      payment.charge({ card: order.card }).noUndo(),
+    ),
+  );
+const app = defineApp({ workflows: [sell(1), sell(2)], agents: [stock, payment] });
 
 const people = ['olga', 'otto'] as const;
 const tokens = {
@@ -59,6 +60,7 @@ const instructions: { readonly [verb: string]: Verb } = {
   terminate: instruction('terminate'),
   restart: instruction('restart', { undoFirst: true }),
   amend: instruction('amend', { maxFailures: 7 }),
+  migrate: instruction('migrate', { version: 1 }),
   acknowledge: instruction('acknowledge'),
 };
 const verbs: { readonly [verb: string]: Verb } = {

@@ -23,7 +23,7 @@ export function useApplied(order: Order): readonly [Applied | undefined, (kind: 
   return [given && verdict(given, order), note];
 }
 
-const quiet = new Set<InstructionKind>(['acknowledge', 'suspend', 'resume', 'amend', 'terminate', 'mark-compensated']);
+const quiet = new Set<InstructionKind>(['acknowledge', 'suspend', 'resume', 'amend', 'migrate', 'terminate', 'mark-compensated']);
 
 function verdict({ kind, path, rev, exceptionId }: Given, order: Order): Applied {
   const { name } = kinds[kind];

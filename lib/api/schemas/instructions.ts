@@ -89,6 +89,7 @@ export const InstructionBody = z.discriminatedUnion('kind', [
   }).refine(({ kind: _, reason: __, dryRun: ___, ...changed }) => Object.keys(changed).length > 0, {
     error: 'expected at least one of endBy, maxFailures, retry, variables',
   }),
+  instruction('migrate', { version: z.int().min(1).describe('another version of the workflow of the order') }),
   instruction('restart', {
     order: anyJson.exactOptional().describe('the body of the new order; a mask stands for the secret that is there'),
     version: z.int().min(1).exactOptional().describe('the version of its workflow; default: that of this order'),

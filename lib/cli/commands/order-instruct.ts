@@ -150,6 +150,13 @@ const orderAmend = instructing({
   }),
 });
 
+const orderMigrate = instructing({
+  kind: 'migrate',
+  summary: 'Move one order to another version',
+  options: (command) => command.requiredOption('--version <number>', 'version of its workflow', wholeOption(1, 1_000_000)),
+  fields: ({ version }) => ({ version }),
+});
+
 function variableIn(text: string): readonly [string, unknown] {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined) throw new UsageError(`Expected NAME=JSON, got ${text}.`);
@@ -178,5 +185,6 @@ export const instructionCommands: { readonly [kind in OrderInstructionKind]: Cli
   suspend: orderSuspend,
   resume: orderResume,
   amend: orderAmend,
+  migrate: orderMigrate,
   acknowledge: orderAcknowledge,
 };

@@ -4,6 +4,7 @@ import { type Cancel, cancel } from './cancel.ts';
 import { type Compensate, compensate } from './compensate.ts';
 import type { InstructionKind } from './kind.ts';
 import { type MarkCompensated, markCompensated } from './mark-compensated.ts';
+import { type Migrate, migrate } from './migrate.ts';
 import { type Recover, recover } from './recover.ts';
 import { type ReplaceInput, replaceInput } from './replace-input.ts';
 import { type Restart, restart } from './restart.ts';
@@ -24,6 +25,7 @@ const kinds = {
   cancel,
   compensate,
   'mark-compensated': markCompensated,
+  migrate,
   recover,
   'replace-input': replaceInput,
   restart,
@@ -43,6 +45,7 @@ export type OrderInstruction =
   | Cancel
   | Compensate
   | MarkCompensated
+  | Migrate
   | Recover
   | ReplaceInput
   | Restart

@@ -18,14 +18,15 @@ export type Refolded = {
 /**
  * Rebuilds an unreadable instance exactly, from the pages of the journal and the readable part of the instance. The order can go on with
  * it as if nothing had happened. If a line is missing, or if the events do not lead to the recorded facts, it returns the reason.
+ * `fold`: how the lines are applied.
  */
-export function refolded(order: Omit<Loaded, 'instance'>, pages: readonly Page[]): Refolded {
+export function refolded(order: Omit<Loaded, 'instance'>, pages: readonly Page[], fold: typeof folded = folded): Refolded {
   const { entries, whole, last } = salvagedJournal(order.record, pages);
   // After a restore from a backup, pages may hold lines of writes that the restore took back.
   const lines = entries.filter(({ seq }) => last === undefined || seq <= last);
   const counts = { lines: lines.length, pages: pages.length };
   if (!whole || last === undefined) return { ...counts, ok: false, reason: missingIn(lines) };
-  const result = folded(order, lines);
+  const result = fold(order, lines);
   if (!result.ok) return { ...counts, ...result };
   const paged = new Set(pages.flat().map(({ seq }) => seq));
   return { ...counts, ok: true, instance: { ...result.instance, tail: lines.filter(({ seq }) => !paged.has(seq)) } };

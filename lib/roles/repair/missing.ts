@@ -34,9 +34,18 @@ const unknownLimits = { stepMs: 60_000, maxFailures: 3 };
 
 /** Returns a state that stands for the missing one: claimed at some time, with counters above all that any process has seen. */
 export function stateOfMissing(order: OrderRecord, pages: readonly Page[], definitions: Definitions): StateRecord {
-  const { name, version } = order.workflow;
+  const lines = pages.flat() as unknown as readonly StoredEntry[];
+  const { name } = order.workflow;
+  const version = versionIn(lines) ?? order.workflow.version;
   const definition = definitions.program(name, version)?.definition;
-  const claims = (pages.flat() as unknown as readonly StoredEntry[]).flatMap((line) => (line.type === 'OrderClaimed' ? [line.epoch] : []));
-  const record = newRecord(order, definition ?? {}, { ...unknownLimits, hash: definition ? hashOf(definition) : null });
+  const claims = lines.flatMap((line) => (line.type === 'OrderClaimed' ? [line.epoch] : []));
+  const moved = { ...order, workflow: { name, version } };
+  const record = newRecord(moved, definition ?? {}, { ...unknownLimits, hash: definition ? hashOf(definition) : null });
   return { ...record, ...countersAfterRestore({ epoch: Math.max(0, ...claims) }), processState: 'Processing', blob: '' };
+}
+
+/** Returns the version to which an instruction has moved the order last; undefined if none has. */
+function versionIn(lines: readonly StoredEntry[]): number | undefined {
+  const moved = lines.findLast((line) => line.type === 'InstructionGiven' && line.kind === 'migrate');
+  return moved?.type === 'InstructionGiven' ? (moved.after as { readonly version?: number } | undefined)?.version : undefined;
 }

@@ -118,7 +118,9 @@ function givenFact(draft: Draft, instruction: Instruction, said: JsonObject) {
   const { by, reason, kind } = instruction;
   const secrets = secretsOf(current(draft));
   const was = kindOf(instruction).was?.({ program: draft.loaded.program, state: draft.instance.state }, instruction) ?? {};
-  const before = { ...standing(draft.record), ...withoutTexts(was, secrets) };
+  const { migratedFrom } = draft.loaded;
+  const version = migratedFrom === undefined ? {} : { version: migratedFrom };
+  const before = { ...standing(draft.record), ...withoutTexts(was, secrets), ...version };
   return { type: 'InstructionGiven', kind, by, reason, before, ...(Object.keys(said).length > 0 ? { after: said } : {}) } as const;
 }
 

@@ -56,6 +56,8 @@ export interface Loaded {
   readonly instance: Instance;
   /** Set if the instance was rebuilt from the journal. Another host may have stored other pages under the same rev. */
   readonly rebuilt?: true;
+  /** The version that the order had, if it moves to the one of `program`. */
+  readonly migratedFrom?: number;
   /** Undo pages that were read because a plan needed them. */
   readonly undoPages?: UndoPages;
   /** The journal outside of the instance, if rules read outputs that the state does not keep. */

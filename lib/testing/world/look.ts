@@ -16,7 +16,7 @@ type Looked = Extract<Observation, { type: 'viewed' }>;
 export async function lookAt(store: Store, orderId: string, definitions: Pick<Definitions, 'program'>): Promise<Looked | undefined> {
   try {
     const found = await store.load(orderId);
-    const program = found && definitions.program(found.order.workflow.name, found.order.workflow.version);
+    const program = found && definitions.program(found.state.workflow.name, found.state.workflow.version);
     if (!found || !program) return undefined;
     const { order, state: record } = found;
     const instance = decodeInstance(record);
