@@ -6,6 +6,7 @@ import { mask, masked, secretPointers } from '#core/definition/secrets';
 import type { UndoProgress } from '#core/views/undo-progress';
 import { timeText } from '#ports/messages';
 import type { FaultSummary, OrderRecord, StateHead } from '#ports/records';
+import { isReport } from '#roles/exceptions/causes';
 import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
 import { remainingSecondsOf } from '#roles/operator/feasibility';
 import { lockHolderOf, releasedHolder } from '#roles/scheduler/lease';
@@ -124,9 +125,9 @@ function parentOf({ caller, handles }: OrderRecord): { readonly parent?: string 
   return parent === undefined ? {} : { parent };
 }
 
-/** The exception and the task of the error in which the order is. */
+/** The exception and the task of the error in which the order is, or of what was reported of an order that is not in Error. */
 function causeOf({ orderId, open = [] }: StateHead): { readonly exceptionId?: string; readonly taskId?: string } {
-  const error = open.findLast(({ cause }) => cause.startsWith('error/'));
+  const error = open.findLast(({ cause }) => cause.startsWith('error/')) ?? open.find((each) => isReport(each) && !each.hasNoTask);
   if (!error) return {};
   const taskId = taskIdOf(orderId, error.seq);
   return error.isQuestion ? { taskId } : { exceptionId: exceptionIdOf(orderId, error.seq), taskId };

@@ -60,7 +60,9 @@ export interface OrderView {
   readonly submittedAt: Time;
   readonly updatedAt: Time;
   readonly fault?: FaultView | null;
-  /** Shown to operators only, of an order in Error. */
+  readonly restartedAs?: string | null;
+  readonly restartedFrom?: string | null;
+  /** Shown to operators only, of an order about which a person decides. */
   readonly exceptionId?: string;
   readonly taskId?: string;
   readonly steps?: readonly StepView[];

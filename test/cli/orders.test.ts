@@ -92,6 +92,19 @@ describe('orders at the command line', () => {
     );
   });
 
+  test('F-162: an order that began again names the one before, which names the new one', async () => {
+    const former = await system.order('empty');
+    const again = await system.redress(['order', 'restart', former, '--keep-effects', '--reason', 'another card', '--yes']);
+    assert.equal(again.exitCode, 0, again.err);
+    await system.redress(['order', 'watch', former]);
+    const [, next = ''] = /\nrestarted +as (ord_\w+)\n/.exec((await system.redress(['order', 'get', former])).out) ?? [];
+    const found = () => system.redress(['order', 'get', next]);
+    // The new order begins with a message of the former one.
+    let { out, exitCode } = await found();
+    for (let tries = 0; exitCode !== 0 && tries < 100; tries++) ({ out, exitCode } = await found());
+    assert.match(out, new RegExp(`\\nrestart of +${former}\\n`));
+  });
+
   test('a unique prefix of an id is enough to name an order', async () => {
     for (const text of [bad.slice(0, 16), bad.slice(4, 16), `${bad.slice(0, 12)}…`]) {
       assert.equal((await system.redress(['order', 'get', text, '--json'])).json.orderId, bad);

@@ -33,6 +33,8 @@ function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
     failureCount,
     remainingSeconds,
     endBy,
+    restartedAs,
+    restartedFrom,
     explanation,
     steps = [],
   } = order;
@@ -55,6 +57,8 @@ function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
           ],
         ]
       : []),
+    ...(restartedFrom ? [['restart of', restartedFrom]] : []),
+    ...(restartedAs ? [['restarted', `as ${restartedAs}`]] : []),
     ...(exceptionId ? [['exception', exceptionId]] : []),
     ...(taskId ? [['task', taskId]] : []),
   ];

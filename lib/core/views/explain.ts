@@ -4,7 +4,7 @@ import { undonePath } from '#core/data/ids';
 import { isObject } from '#core/data/json';
 import type { ActivityState, Outcome, State } from '#core/data/state';
 import { awaitsReply, type StepState } from '#core/data/step-state';
-import { isRemote, type RemoteActivity } from '#core/definition/definition';
+import { isRemote, type RemoteActivity, rootPath } from '#core/definition/definition';
 import { nodeAt, type Program } from '#core/definition/program';
 import { pauseOf } from './waits.ts';
 
@@ -81,7 +81,9 @@ function blockedText({ activities }: State, { path, fault }: NonNullable<State['
       ? `Waits for a person to answer ${path}: ${fault.message}`
       : `Waits for a person to answer: ${fault.message} (${path})${after}.`;
   const unknown = fault.outcomeUnknown ? '; its outcome is unknown' : '';
-  return `Waits for a person: ${shortType(fault.type)} at ${path}${unknown}${after}.${causeText(fault, activities[path])}`;
+  // An exception from outside blocks the whole order, and its source is the step that is meant.
+  const place = path === rootPath ? (fault.source ?? path) : path;
+  return `Waits for a person: ${shortType(fault.type)} at ${place}${unknown}${after}.${causeText(fault, activities[path])}`;
 }
 
 /** Returns the error of the app's or the service's code behind a fault. The type of any other fault says enough. */
