@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, fault, operation, sequence } from 'redress';
 import * as z from 'zod';
 import { runningSystem } from './support.ts';
+import { playTranscripts, standInFor, withoutTimes, wordsOf } from './transcripts.ts';
 
 /** Each chapter has a transcript of the command line. `UPDATE_TRANSCRIPTS=1` writes what the commands print. */
 const page = new URL('../../docs/operations/stories.md', import.meta.url);
@@ -48,23 +47,14 @@ function shopIn(world: Pick<World, 'unpacked'>) {
   return defineApp({ workflows: [sell], agents: [stock, till] });
 }
 
-const wordsOf = (line: string): readonly string[] =>
-  [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain = '']) => quoted ?? plain);
-
-const alphabet = 'abcdefghijklmnopqrstuvwxyz234567abcdefghijklmnopqrst';
-
-/** Replaces what differs from run to run. The same lengths keep the tables as they were printed. */
+/** Replaces what differs from run to run. */
 const printed = (text: string, bodies: readonly string[]): string =>
-  bodies
-    .reduce((each, body) => each.replaceAll(body, alphabet), text)
-    .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '…')
-    .replaceAll(/-[0-9a-f]{8}\b/g, '-1a2b3c4d')
-    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '2026-03-02T09:00:00.000Z')
-    .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, '2026-03-02 09:00:00')
-    .replaceAll(/\b\d+(\.\d)? s\b(?! after)/g, '0.1 s')
-    .replaceAll(/\b[\d.]+ s after/g, '10 s after')
-    .replaceAll(/[ ]+$/gm, '')
-    .trim();
+  withoutTimes(
+    bodies
+      .reduce((each, body) => each.replaceAll(body, standInFor(0)), text)
+      .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '…')
+      .replaceAll(/-[0-9a-f]{8}\b/g, '-1a2b3c4d'),
+  );
 
 /** Plays the commands of a chapter about one blocked order, and compares what they print. */
 async function plays(context: TestContext, chapter: string): Promise<void> {
@@ -77,39 +67,23 @@ async function plays(context: TestContext, chapter: string): Promise<void> {
   await orderBlocked();
   const run = async (line: string): Promise<string> => {
     const deed = deeds[line];
-    if (deed) await deed(world);
-    else {
-      const [first = '', next = ''] = bodies;
-      const solution = line.includes('$SOLUTION') ? (await system.redress(['solution', 'list', '--json'])).json.items[0].id : '';
-      const named = line
-        .replaceAll('$ORDER', `ord_${first}`)
-        .replaceAll('$TASK', `tsk_${first}_1`)
-        .replaceAll('$NEXT', `ord_${next}`)
-        .replaceAll('$SOLUTION', solution);
-      const [command = '', isTail] = named.split(' | tail -n 1');
-      const { out, err } = await system.redress(wordsOf(command).slice(2));
-      const shown = isTail === undefined ? out : out.trimEnd().split('\n').slice(-1).join('');
-      return `${line}\n${printed(`${shown}\n${err}`, bodies)}\n`;
+    if (deed) {
+      await deed(world);
+      return '';
     }
-    return `${line}\n`;
+    const [first = '', next = ''] = bodies;
+    const solution = line.includes('$SOLUTION') ? (await system.redress(['solution', 'list', '--json'])).json.items[0].id : '';
+    const named = line
+      .replaceAll('$ORDER', `ord_${first}`)
+      .replaceAll('$TASK', `tsk_${first}_1`)
+      .replaceAll('$NEXT', `ord_${next}`)
+      .replaceAll('$SOLUTION', solution);
+    const [command = '', isTail] = named.split(' | tail -n 1');
+    const { out, err } = await system.redress(wordsOf(command).slice(2));
+    const shown = isTail === undefined ? out : out.trimEnd().split('\n').slice(-1).join('');
+    return printed(`${shown}\n${err}`, bodies);
   };
-  const text = readFileSync(page, 'utf8');
-  const start = text.indexOf(`## ${chapter}\n`);
-  assert.ok(start >= 0, `${page.pathname} has no chapter ${chapter}`);
-  const end = text.indexOf('\n## ', start);
-  const told = text.slice(start, end < 0 ? undefined : end);
-  let played = told;
-  for (const [transcript] of told.matchAll(/(?<=```console\n)[\s\S]*?(?=```)/g)) {
-    const prints: string[] = [];
-    for (const line of transcript.split('\n').filter((each) => each.startsWith('$ '))) prints.push(await run(line));
-    played = played.replace(transcript, () => prints.join(''));
-  }
-  if (process.env['UPDATE_TRANSCRIPTS'])
-    writeFileSync(
-      page,
-      text.replace(told, () => played),
-    );
-  else assert.equal(told, played);
+  await playTranscripts(page, chapter, run);
 }
 
 describe('stories of operators at the command line', () => {
