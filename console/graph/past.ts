@@ -6,10 +6,11 @@ export interface Past {
   readonly at: string;
   readonly steps: readonly Known[];
   readonly fault: { readonly type: string; readonly source: string | null } | null;
-  /** Paths of all activities that had begun. */
+  /** Paths of all activities that an entry names: begun or skipped. */
   readonly reached: ReadonlySet<string>;
 }
 
+/** How one activity stood. */
 interface Course {
   status: Step['status'];
   result: Step['result'];

@@ -99,7 +99,7 @@ export const bookTrip = defineWorkflow('book-trip', { version: 1, order: Trip },
   );
 });
 
-/** Calls one order for each traveler. If one traveler cannot go, the journeys of the others are undone. */
+/** Runs `bookTrip` as a called order for each traveler. If one traveler cannot go, the journeys of the others are undone. */
 export const bookGroup = defineWorkflow('book-group', { version: 1, order: GroupTrip }, ({ order }) =>
   forEach(order.travellers, (traveller) => call(bookTrip, { traveller, journey: order.journey })).on(ChildNotCompleted, ({ compensate }) =>
     sequence(

@@ -9,7 +9,7 @@ export function path(parts: TemplateStringsArray, ...holes: readonly (string | n
   return parts.reduce((before, part, index) => {
     const hole = String(holes[index - 1]);
     if (!before.includes('?') && ['', '.', '..'].includes(hole))
-      throw new PermanentFailure('RequestRefused', `A part of the path after ${before} is empty or a dot. Expected an id.`);
+      throw new PermanentFailure('RequestRefused', `In the URL, the part after ${before} is empty or a dot. Expected an id.`);
     return before + encodeURIComponent(hole) + part;
   });
 }

@@ -82,7 +82,11 @@ function acknowledgeQueues({ queues, announcements }: OrderProcessing, say: Say)
     say(queues.queue(name), 'Serverless::Serverless-SQSRedrivePolicy', reason);
   }
   for (const rule of ['AwsSolutions::AwsSolutions-SQS3', 'Serverless::Serverless-SQSRedrivePolicy'])
-    say(announcements.undelivered, rule, 'This is the dead-letter queue of the bus, its rules and its schedules.');
+    say(
+      announcements.undelivered,
+      rule,
+      'This queue holds the dead letters of the event bus, of its EventBridge rules and of the schedules.',
+    );
 }
 
 type Say = (at: IConstruct, id: string, reason: string) => void;

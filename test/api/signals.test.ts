@@ -131,7 +131,7 @@ describe('a signal from outside', () => {
     assert.deepEqual((await signal('ticket', 1)).json.code, 'conflict');
   });
 
-  test('has its payload validated by the schema of the workflow, with pointers', async () => {
+  test('must have a payload that fits the schema of the workflow: each problem has a JSON pointer', async () => {
     const { signal, stored } = await withOrder();
     const before = await stored();
     const { status, json } = await signal('visa', { granted: 'yes', number: 'X', name: 'Ann', more: 1 });

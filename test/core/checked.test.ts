@@ -249,7 +249,7 @@ describe('F-99: steps that stay when their scope is compensated', () => {
     assert.deepEqual(stays(sequence('', sequence('plain', scope('s', undoable('a'))), compensate('s'))), []);
   });
 
-  test('only an activity with activities inside it is proposed as a scope', () => {
+  test('the check of a definition proposes as scopes only activities that contain others', () => {
     assert.deepEqual(stays(sequence('', step('trap'), scope('trip', undoable('a')), compensate('trop'))), [
       'error order/compensate No scope is named "trop". Did you mean "trip"?',
     ]);

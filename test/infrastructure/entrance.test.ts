@@ -48,7 +48,7 @@ describe('the check of tokens by API Gateway', () => {
     assert.deepEqual(routesOf(defaults()), [['$default', 'NONE']]);
   });
 
-  test('the access log names the caller of a checked token', () => {
+  test('the access log names the bearer of a token that was checked', () => {
     assert.match(accessLogOf(synthesize({ props: { authorizer: {} } })), /"sub":"\$context.authorizer.claims.sub"/);
     assert.doesNotMatch(accessLogOf(defaults()), /authorizer/);
   });

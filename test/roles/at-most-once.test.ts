@@ -83,7 +83,7 @@ describe('an at-most-once operation runs at most once', () => {
     assert.equal(tried(), 1);
   });
 
-  test('X-20 a stopping host does not leave the operation to another host', async (context) => {
+  test('X-20 an agent whose host stops replies that the outcome is unknown, so that no other host runs the operation', async (context) => {
     const stopping = new AbortController();
     const { desk, first, tried } = await paying(context, () => new Promise(() => stopping.abort()));
     const [definition = assert.fail()] = desk.system.definitions.agents;

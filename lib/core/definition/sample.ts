@@ -4,7 +4,10 @@ interface Schema {
   readonly [keyword: string]: unknown;
 }
 
-/** Makes up a value for a JSON Schema, without validation: a string is the name of its field, a number is 1, an enum its first value. */
+/**
+ * Makes up a value for a JSON Schema; nothing checks that it fits. A string is the name of its field, a number is 1, and an enum its first
+ * value, unless the schema limits them. Optional fields are left out.
+ */
 export const sampleOfJson = (schema: JsonObject, name: string): Json => madeOf(schema, name, schema, 0);
 
 const depthMax = 16;

@@ -150,7 +150,7 @@ function nextOf(run: BulkRun, action: BulkAction): Partial<BulkRun> | string {
   }
 }
 
-/** Whether a run has applied its canary, although a person or a brake has paused it then. */
+/** Whether a run has treated all orders of its canary. True also if a person or an automatic pause came before the canary itself paused it. */
 const isCanaryOver = ({ canary, counts, ahead }: BulkRun): boolean => canary !== null && counts.applied + ahead.applied >= canary;
 
 function newRun({ by, key, filter, instruction, solution, ...draft }: BulkDraft, createdAt: number): BulkRun {

@@ -109,9 +109,7 @@ function examinationOf({ known, stored, refolded }: Examined): Examination {
   const { rev, processState } = known.record;
   const { lines, pages } = refolded;
   const difference = refolded.ok ? stored && differenceBetween(stored, refolded.instance) : undefined;
-  const sentence = refolded.ok
-    ? difference && `The journal tells another value of ${difference.field} than the state has.`
-    : refolded.reason;
+  const sentence = refolded.ok ? difference && `The journal and the state have different values of ${difference.field}.` : refolded.reason;
   const head = { rev, processState };
   return { head, isReadable: stored !== undefined, lines, pages, ...(sentence === undefined ? {} : { difference: sentence }) };
 }

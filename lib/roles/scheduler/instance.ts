@@ -31,18 +31,18 @@ export type OrderFact =
       readonly kind: Instruction['kind'];
       readonly by: string;
       readonly reason: string;
-      /** How the order stood, and the values that the instruction changes. Absent in entries of an older program, as is `after`. */
+      /** How the order stood, and the values that the instruction changes. Entries of an older program have neither `before` nor `after`. */
       readonly before?: Partial<Standing> & JsonObject;
       readonly after?: Partial<Standing> & JsonObject;
-      /** The id of the solution that gave the instruction, or that was made of it. */
+      /** The id of the solution that gave the instruction, or that was saved from it. */
       readonly solution?: string;
     }
-  /** `until`: milliseconds since 1970. A renewed lock is locked again. */
+  /** `until`: milliseconds since 1970. Renewing a lock writes this fact again. */
   | { readonly type: 'OrderLocked'; readonly by: string; readonly reason: string; readonly until: number }
   /** `by`: the person who ended the lock. `expired`: its time was over. */
   | { readonly type: 'OrderUnlocked'; readonly by: string; readonly expired?: true }
   | { readonly type: 'ResponseUndeliverable'; readonly channel: string }
-  /** A step has closed whose operation declares what it reads and writes: the full names of these objects. */
+  /** A step has closed. `reads` and `writes`: the full names of the objects that its operation declares. */
   | { readonly type: 'ObjectsUsed'; readonly path: string; readonly reads?: readonly string[]; readonly writes?: readonly string[] }
   /** A write that this order has read was undone: `id` names the undo. */
   | {
@@ -50,8 +50,7 @@ export type OrderFact =
       readonly id: string;
       readonly cause: { readonly orderId: string; readonly path: string };
     }
-  /** The three phases of an exception (F-131). */
-  /** `by`: the person who reported it. */
+  /** The first of the three facts of an exception (F-131). `by`: the person who reported it. */
   | { readonly type: 'ExceptionDetected'; readonly exceptionId: string; readonly by?: string }
   | {
       readonly type: 'ExceptionDiagnosed';
@@ -61,17 +60,18 @@ export type OrderFact =
       readonly rules: readonly AskedRule[];
     }
   | { readonly type: 'ExceptionHandled'; readonly exceptionId: string; readonly handling: Handling }
-  /** Another order handles the exception, and how that one ended. */
+  /** Another order began to handle the exception, and has ended. */
   | { readonly type: 'HandlerStarted'; readonly exceptionId: string; readonly handler: string; readonly workflow: string }
   | { readonly type: 'HandlerEnded'; readonly exceptionId: string; readonly handler: string; readonly isCompleted: boolean }
   /** A rule in force acts. What it does follows from the action, so a replay needs no rules. */
   | { readonly type: 'RuleActed'; readonly ruleId: string; readonly version: number; readonly action: DecidedAction }
   /** A rule in dry-run would have acted. */
   | { readonly type: 'RuleWouldHave'; readonly ruleId: string; readonly version: number; readonly action: DecidedAction }
+  /** The order keeps the last 32 events for rules that combine several; it has forgotten the oldest. */
   | Extract<RuleFact, { type: 'RuleEventForgotten' }>
   /**
    * An unreadable instance was rebuilt from the journal. `whole`: the journal was complete. `exact`: the order goes on as if nothing had
-   * happened; else it can be undone or ended. `by`: the person who asked for it, and why.
+   * happened; otherwise it can only be undone or ended. `by`: the person who asked for it, and why.
    */
   | { readonly type: 'InstanceRebuilt'; readonly whole: boolean; readonly exact?: true; readonly by?: string; readonly reason?: string }
   /** A write changed the instance without any other line. */
@@ -89,30 +89,30 @@ export interface Instance {
   readonly tail: readonly StoredEntry[];
   /** The last entry's number. */
   readonly seq: number;
-  /** Paths that the last write requested. A redelivered message makes the scheduler send these requests again. */
+  /** Paths of the steps that the last write requested. A redelivered message makes the scheduler send these requests again. */
   readonly lastRequested: readonly string[];
   /** Keys of the last API calls with an idempotency key, oldest first: see `callKey`. */
   readonly keys?: readonly string[];
-  /** The fields in which the order that replaces this one differs. */
+  /** If another order replaces this one: the fields that differ there. */
   readonly restart?: { readonly order?: Json; readonly version?: number };
   /** Set as soon as older keys are stored outside of the state: see `CallKeys`. */
   readonly pagedKeys?: true;
-  /** Instructions that have resolved tasks, and whose effect is not known yet. Absent: none. */
+  /** Instructions that have resolved tasks, and whose verdict is not known yet. Absent: none. */
   readonly watches?: readonly TaskWatch[];
-  /** The knowledge of rules about the order; absent as long as no rule is about it. */
+  /** What rules remember about the order; absent while no rule concerns it. */
   readonly rules?: OrderRules;
 }
 
-/** The knowledge of rules about one order. */
+/** What rules remember about one order. */
 export interface OrderRules {
   readonly memory?: RuleMemory;
-  /** Causes of the open tasks that rules ask for, beside those of exceptions. */
+  /** Causes of the open tasks that rules opened. Tasks of exceptions are not listed here. */
   readonly tasks?: readonly string[];
-  /** Actions whose effect is not known yet. */
+  /** Actions whose verdict is not known yet. */
   readonly watches?: readonly RuleWatch[];
   /** When rules are asked next about the age of the order or a late step: milliseconds since 1970. */
   readonly wakeAt?: number;
-  /** Since when steps are late, by the id of the event. */
+  /** Since when steps are late, by the id of the rule event that reports it. */
   readonly lateSince?: { readonly [eventId: string]: number };
   /** The orders that handle exceptions of this one, and have not ended. */
   readonly handlers?: readonly RunningHandler[];
@@ -127,7 +127,7 @@ export interface RunningHandler {
   readonly control: RuleControl;
   /** The activity that the exception is about. */
   readonly place: string;
-  /** Where the order goes on with `control: 'resumed'`. */
+  /** The path at which this order goes on when its handler has ended; only with `control: 'resumed'`. */
   readonly path?: string;
 }
 
@@ -142,7 +142,7 @@ export const newInstance: Instance = { state: initialState, tail: [], seq: 0, la
  */
 export function encodeInstance({ seq, tail, state, ...instance }: Instance): string {
   const short = tail.map(({ seq: _, at, ...fact }, index) => ({ at: at - (tail[index - 1]?.at ?? 0), ...fact }));
-  // The tail comes first, so that the journal can be read even if the text is cut off or the state is damaged.
+  // The tail comes before the state, so that the journal can be read even if the text is cut off or the state is damaged.
   return JSON.stringify({ seq, tail: short, state: { ...state, activities: shortened(state.activities) }, ...instance });
 }
 
@@ -275,7 +275,7 @@ export const newRecord = (
   blob: encodeInstance(newInstance),
 });
 
-/** Omits the long wait where it does not apply or is the default, because each write is billed by its bytes. */
+/** Omits the pause of a step above its failure limit where it does not apply or is the default, because each write is billed by its bytes. */
 function longWaitOf({ onExhausted, longWaitSeconds }: Limits, deploymentMs?: number): Pick<StateRecord, 'longWaitMs'> {
   const ms = longWaitSeconds === undefined ? deploymentMs : longWaitSeconds * 1000;
   return onExhausted !== 'wait' || ms === undefined || ms === usualMs ? {} : { longWaitMs: ms };

@@ -15,7 +15,7 @@ type Requests = Pick<PlannedWrite, 'requests' | 'cancels' | 'wakeUps'>;
 
 /**
  * Stores announcements and status messages in the record's outbox, and sends them after the write, before the requests. The next
- * write sends what could not be sent, and removes what a reply has proven.
+ * write sends what could not be sent. It removes an entry if the reply to a later request proves that the entry was sent.
  */
 export function outboxThenSend(ports: SendingPorts): Sending {
   const { store, queues, clock } = ports;
@@ -29,7 +29,7 @@ export function outboxThenSend(ports: SendingPorts): Sending {
 
   /**
    * Sends what follows from a stored write: the outbox first, then the requests. Announcements that the event bus has just
-   * refused (`tried`) wait for a later attempt. Status messages are sent again now, because they must keep their order.
+   * refused (`tried`) are sent with the next write. Status messages are sent again now, because they must keep their order.
    */
   async function sendAfter(saved: Loaded, planned: Requests, tried: ReadonlySet<string> = new Set()): Promise<void> {
     let { record } = saved;
@@ -76,8 +76,8 @@ export function outboxThenSend(ports: SendingPorts): Sending {
 }
 
 /**
- * Changes the stored outbox; resolves to the record as it is then. After a lost race it changes the winning record: else the next
- * reply proves an unsent entry.
+ * Changes the stored outbox; resolves to the record as it is then. After a lost race it changes the winning record: otherwise the next
+ * reply would count an unsent entry as sent, and the entry would be lost.
  */
 async function changeOutbox(
   saved: Loaded,

@@ -6,13 +6,13 @@ import { type Law, on, writerOf } from './law.ts';
 
 /** The journal lines that must survive the damage of a record. */
 interface Readable {
-  /** All lines before the damage, as text by number. */
+  /** All lines that the journal had when the record was damaged, as text by number. Those after `last` are lost. */
   readonly lines: ReadonlyMap<number, string>;
   /** Number of the last readable line. */
   readonly last: number;
   /** Whether all lines are readable. */
   readonly whole: boolean;
-  /** Whether a process has written since without reading it. Earlier readers can no longer write then. */
+  /** Whether a process has written the record after the damage without decoding it. A process that read it earlier then loses its write. */
   readonly isFenced: boolean;
   /** Whether the record was rebuilt. */
   readonly isRebuilt: boolean;
@@ -20,13 +20,13 @@ interface Readable {
   readonly isBegun: boolean;
   /** Whether its caller compensates it. */
   readonly isCompensatedByCaller: boolean;
-  /** Whether an earlier rebuild lost events, so that the order can be undone or ended, but not continue. */
-  readonly wasUndoneOnly: boolean;
+  /** Whether an earlier rebuild lost events, so that the order can only be undone or ended. */
+  readonly wasInexact: boolean;
 }
 
 /**
- * A rebuilt order keeps each readable journal line, and records correctly whether lines were lost (X-48). It continues if none was (F-160),
- * and else does not.
+ * A rebuilt order keeps each readable journal line, and records correctly whether lines were lost (X-48). It continues only if no
+ * line was lost (F-160).
  */
 export function rebuiltOrders(): Law {
   const damaged = new Map<string, Readable>();
@@ -35,7 +35,7 @@ export function rebuiltOrders(): Law {
     after: on(['damaged', 'written'], (observation, history) => {
       if (observation.type === 'damaged') {
         const order = history.orders.get(observation.orderId);
-        // After a second damage, the lines that the first left are not known here.
+        // A record that is damaged twice is not followed: the lines that the first damage left are not known here.
         if (order?.damagedAt === undefined && order) damaged.set(order.orderId, readableIn(order, observation.at));
         else damaged.delete(observation.orderId);
       }
@@ -63,23 +63,24 @@ export function rebuiltOrders(): Law {
 
 function wrongIn(
   { orderId, caller, instance: { tail, state } }: Tracked,
-  { lines, last, whole, isFenced, isBegun, isCompensatedByCaller, wasUndoneOnly }: Readable,
+  { lines, last, whole, isFenced, isBegun, isCompensatedByCaller, wasInexact }: Readable,
 ): string | undefined {
   const rebuilt = tail.find((entry) => entry.type === 'InstanceRebuilt');
   // A process that had read the record before the damage wrote it whole.
   if (!rebuilt) return isFenced ? `order ${orderId} was damaged but continued without a rebuild` : undefined;
   if (rebuilt.whole !== whole)
     return `order ${orderId}: the rebuild recorded ${rebuilt.whole ? 'a whole' : 'an incomplete'} journal, which is wrong`;
-  // Until an inexact rebuild, the journal has every event of the order.
+  // A rebuild must be exact if the journal is whole and no earlier rebuild was inexact.
   const isExact = rebuilt.exact === true;
-  if (isExact !== (whole && !wasUndoneOnly))
-    return `order ${orderId} has ${whole ? 'a whole' : 'an incomplete'} journal and was rebuilt ${isExact ? '' : 'in'}exactly`;
+  if (isExact !== (whole && !wasInexact))
+    return `order ${orderId} was rebuilt ${isExact ? '' : 'in'}exactly, expected ${isExact ? 'in' : ''}exactly: its journal is ${whole ? 'whole' : 'incomplete'}, and an earlier rebuild was ${wasInexact ? 'inexact' : 'exact or none'}`;
   const other = tail.find((line) => line.seq < rebuilt.seq && lines.get(line.seq) !== textOf(line));
-  if (whole && isBegun && (state.called === true) !== (caller !== undefined)) return `order ${orderId}: the rebuild lost its caller`;
+  if (whole && isBegun && (state.called === true) !== (caller !== undefined))
+    return `order ${orderId}: the rebuild has called ${state.called === true}, expected ${caller !== undefined}`;
   if (whole && (state.compensatedByCaller === true) !== isCompensatedByCaller)
     return `order ${orderId}: the rebuild has compensatedByCaller ${state.compensatedByCaller}, expected ${isCompensatedByCaller}`;
   if (other) return `order ${orderId}: the rebuild has the line ${JSON.stringify(other)}, expected ${lines.get(other.seq)}`;
-  // A page may hold more lines, if the write that paged them out never happened.
+  // The rebuild may find more lines than the record had: a page can be stored whose write then failed.
   return rebuilt.seq > last && rebuilt.seq <= lines.size + 1
     ? undefined
     : `order ${orderId} was readable to line ${last}, but the rebuild continued with line ${rebuilt.seq}`;
@@ -105,7 +106,7 @@ function readableIn({ state: { blob, epoch }, instance, journal }: Tracked, at: 
   const whole = at > end && entries === tail.length && at >= begin;
   const last = instance.seq - tail.length + entries;
   const lines = new Map(journal.map((line) => [line.seq, textOf(line)] as const));
-  const wasUndoneOnly = journal.some((line) => line.type === 'InstanceRebuilt' && line.exact !== true);
-  const before = { isBegun: epoch > 0, isCompensatedByCaller: instance.state.compensatedByCaller === true, wasUndoneOnly };
+  const wasInexact = journal.some((line) => line.type === 'InstanceRebuilt' && line.exact !== true);
+  const before = { isBegun: epoch > 0, isCompensatedByCaller: instance.state.compensatedByCaller === true, wasInexact };
   return { lines, last, whole, isFenced: false, isRebuilt: false, ...before };
 }

@@ -48,7 +48,7 @@ test('F-28, F-47: a host looks for late orders as soon as it starts, not only af
 });
 
 for (const seconds of [1, 5, 30]) {
-  test(`L5: with a period of ${seconds} s a late step is requested again within that time after its deadline`, async (t) => {
+  test(`L5: if the supervisor runs every ${seconds} s, a late step is requested again at most ${seconds} s after its deadline`, async (t) => {
     const requestedAt: number[] = [];
     const serve = (_: string, call: { attempt: number; signal: AbortSignal }) => {
       requestedAt.push(system.clock.now());

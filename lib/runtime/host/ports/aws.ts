@@ -84,7 +84,8 @@ async function isThere<T>(service: string, at: () => string, ask: () => Promise<
 function remedyFor(name: string, code: string | undefined): string {
   if (name === 'CredentialsProviderError')
     return 'Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (an emulator accepts any values).';
-  if (code !== undefined || name === 'TimeoutError') return 'Start it, or correct AWS_REGION and AWS_ENDPOINT_URL.';
+  if (code !== undefined || name === 'TimeoutError')
+    return 'Start the emulator at this address, or correct AWS_REGION and AWS_ENDPOINT_URL.';
   return 'Check that the credentials are valid and have permission.';
 }
 
