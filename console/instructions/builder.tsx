@@ -8,15 +8,14 @@ import { Copies } from '../parts/copies.tsx';
 import { useDraft } from '../parts/draft.ts';
 import { Icon } from '../parts/icon.tsx';
 import { useKeys } from '../parts/keys.ts';
-import { ProblemNote } from '../parts/problem.tsx';
 import { ReasonField } from '../parts/reason-field.tsx';
-import { Said, shortId } from '../parts/text.tsx';
+import { shortId } from '../parts/text.tsx';
 import { toast } from '../parts/toast.tsx';
-import { ageOf } from '../time.ts';
 import { commandOf, curlOf } from './commands.ts';
 import { Effects } from './effects.tsx';
 import { Fields } from './fields.tsx';
 import { built, kindNames, kinds, startValues } from './kinds.ts';
+import { Conflict, StaleNote } from './notes.tsx';
 
 interface Props {
   readonly kind: InstructionKind;
@@ -115,7 +114,7 @@ export function Builder(props: Props) {
         />
         <ReasonField id="instruct-reason" value={values.reason} onText={(next) => change({ reason: next })} maxLength={1024} />
         <div class="row">
-          <button class="btn" type="button" disabled={instruction === undefined || busy} onClick={doCheck}>
+          <button class="btn" type="button" disabled={instruction === undefined || busy !== undefined} onClick={doCheck}>
             {checked ? 'Check again' : 'Check'} <kbd>c</kbd>
           </button>
           <span class="hint">{missing ?? 'A check sends nothing and changes nothing.'}</span>
@@ -124,7 +123,9 @@ export function Builder(props: Props) {
       {((checked && (isStale || !isPartOfPage)) || problem) && (
         <div class="body stack effect-part">
           {checked && !isStale && !isPartOfPage && <Effects check={checked.result} />}
-          {isStale && <StaleNote order={order} entries={entries} rev={checked?.rev ?? 0} isOther={checked?.rev !== order.rev} />}
+          {isStale && !form.rechecks && (
+            <StaleNote order={order} entries={entries} rev={checked?.rev ?? 0} isOther={checked?.rev !== order.rev} />
+          )}
           {problem && <Conflict problem={problem} />}
         </div>
       )}
@@ -191,7 +192,7 @@ function useForm({ kind, at, order, workflow, showCheck, applied, close, sending
   const values = { ...draft.value };
   const [checked, setChecked] = useState<Checked>();
   const [problem, setProblem] = useState<Problem>();
-  const [busy, setBusy] = useState(false);
+  const [busy, setBusy] = useState<'check' | 'apply'>();
   const result = built(kind, values, start);
   const instruction = 'instruction' in result ? result.instruction : undefined;
   const text = JSON.stringify(instruction);
@@ -201,32 +202,32 @@ function useForm({ kind, at, order, workflow, showCheck, applied, close, sending
   useEffect(() => () => showCheck(undefined), []);
   const path = `/orders/${order.orderId}/instructions`;
 
-  const run = (work: () => Promise<void>): void => {
-    setBusy(true);
+  const run = (what: 'check' | 'apply', work: () => Promise<void>): void => {
+    setBusy(what);
     setProblem(undefined);
     work()
       .catch((error: unknown) =>
         setProblem(error instanceof Problem ? error : new Problem({ status: 0, code: 'console-error', title: String(error) })),
       )
-      .finally(() => setBusy(false));
+      .finally(() => setBusy((now) => (now === what ? undefined : now)));
   };
   const doCheck = (): void => {
     if (!instruction || busy) return;
     const reason = values.reason.trim() || 'a check';
     const rev = order.rev;
-    run(async () =>
+    run('check', async () =>
       setChecked({ result: await post<Check>(path, { ...instruction, reason, dryRun: true }), rev, text, key: crypto.randomUUID() }),
     );
   };
   const canApply =
     current?.result.feasible === true &&
     values.reason.trim() !== '' &&
-    !busy &&
+    busy !== 'apply' &&
     connection.value.lostSince === undefined &&
     has('operator');
   const apply = (): void => {
     if (!current || !instruction || !canApply || barred !== undefined) return;
-    run(async () => {
+    run('apply', async () => {
       const headers = { 'if-match': `"${current.rev}"`, 'idempotency-key': current.key };
       await post(sending?.path ?? path, bodyOf(instruction, values.reason, sending), { headers });
       toast(`Applied: ${kinds[kind].name}.`, 'work');
@@ -240,49 +241,32 @@ function useForm({ kind, at, order, workflow, showCheck, applied, close, sending
     setChecked(undefined);
   };
   const missing = 'missing' in result ? result.missing : undefined;
-  return { values, change: draft.change, discard, start, instruction, missing, checked, isStale, problem, busy, doCheck, apply, canApply };
+  const rechecks = useOwnCheck(kind, order, doCheck);
+  return {
+    rechecks,
+    values,
+    change: draft.change,
+    discard,
+    start,
+    instruction,
+    missing,
+    checked,
+    isStale,
+    problem,
+    busy,
+    doCheck,
+    apply,
+    canApply,
+  };
 }
 
-/** Says that the check is too old, and who changed the order since then. */
-function StaleNote({ order, entries, rev, isOther }: { order: Order; entries: readonly HistoryEntry[]; rev: number; isOther: boolean }) {
-  const given = entries.findLast(({ type }) => type === 'InstructionGiven');
-  return (
-    <div class="note warn" role="status">
-      <Icon name="clock" />
-      <div>
-        {isOther
-          ? `The order has changed since you checked (from ${rev} to ${order.rev}). `
-          : 'You have changed the form since you checked. '}
-        Check again before you apply.
-        {isOther && given && (
-          <div class="soft">
-            The last instruction: {String(given['kind'])} by <Said>{String(given['by'])}</Said>, {ageOf(given.at)} ago: “
-            <Said>{String(given['reason'])}</Said>”.
-          </div>
-        )}
-      </div>
-    </div>
-  );
-}
-
-function Conflict({ problem }: { problem: Problem }) {
-  if (problem.code === 'stale')
-    return (
-      <div class="note warn" role="alert">
-        <Icon name="clock" />
-        <div>
-          Somebody was faster: the order changed before your instruction. Nothing of yours was applied, and your text is kept. Check again.
-        </div>
-      </div>
-    );
-  if (problem.code === 'locked')
-    return (
-      <div class="note warn" role="alert">
-        <Icon name="lock" />
-        <div>
-          <Said>{problem.heldBy ?? 'Somebody'}</Said> holds this order. Nothing was applied, and your text is kept.
-        </div>
-      </div>
-    );
-  return <ProblemNote problem={problem} />;
+/** Checks an instruction without values when its form opens, and again after each change of the order if it can be taken back. */
+function useOwnCheck(kind: InstructionKind, order: Order, doCheck: () => void): boolean {
+  const { fields, harm, unfit } = kinds[kind];
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (fields.length === 0 && (isFirst.current || !harm) && unfit?.(order) === undefined && has('operator')) doCheck();
+    isFirst.current = false;
+  }, [order.rev]);
+  return fields.length === 0 && !harm;
 }

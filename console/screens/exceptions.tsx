@@ -170,6 +170,14 @@ function Group({ group }: { group: ExceptionGroup }) {
           </ul>
         )}
       </Loaded>
+      {exceptions.hasMore && (
+        <footer class="row between">
+          <span>{`The newest ${exceptions.items.length}`}</span>
+          <button class="btn bare sm" type="button" disabled={exceptions.loading} onClick={exceptions.more}>
+            Show more
+          </button>
+        </footer>
+      )}
       {group.open > 0 && (
         <div class="apply">
           <a class="btn go big" href={href('/bulk/new', { fingerprint: group.fingerprint })}>

@@ -13,6 +13,7 @@ import { WaitingRows } from '../parts/waiting-rows.tsx';
 import { go, href, place, queried } from '../router.ts';
 import { TaskScreen } from './tasks/task.tsx';
 import { askOf, isMine, kindLooks, lookOfKind } from './tasks/text.ts';
+import { Verdict } from './tasks/verdict.tsx';
 
 type Query = { readonly [name: string]: string };
 
@@ -52,6 +53,11 @@ function TaskList() {
   return (
     <>
       <PageHead title="Tasks" lede={fingerprint === '' ? undefined : 'alike ones'}>
+        {has('operator') && fingerprint !== '' && tab !== 'resolved' && (
+          <a class="btn go" href={href('/bulk/new', { fingerprint })}>
+            Decide for all…
+          </a>
+        )}
         {has('operator') && (
           <button class="btn" type="button" disabled={next === undefined} onClick={claimNext}>
             Claim the next <kbd>n</kbd>
@@ -89,7 +95,7 @@ function TaskList() {
             tasks.items.length === 0 ? (
               <NoTask tab={tab} hasMore={tasks.hasMore} />
             ) : (
-              <Table tasks={tasks.items} at={rows.at} table={rows.table} />
+              <Table tasks={tasks.items} at={rows.at} table={rows.table} isResolved={tab === 'resolved'} />
             )
           }
         </Loaded>
@@ -129,7 +135,7 @@ const Foot = ({ tasks: { items, hasMore, loading, more }, isResolved }: { tasks:
   </footer>
 );
 
-const Table = ({ tasks, at, table }: { tasks: readonly Task[]; at: number; table: object }) => (
+const Table = ({ tasks, at, table, isResolved }: { tasks: readonly Task[]; at: number; table: object; isResolved: boolean }) => (
   <table class="list" {...table}>
     <thead>
       <tr>
@@ -139,9 +145,9 @@ const Table = ({ tasks, at, table }: { tasks: readonly Task[]; at: number; table
         <th>What is asked</th>
         <th>Order</th>
         <th>Group</th>
-        <th>Who has it</th>
-        <th class="num">Reminders</th>
-        <th class="num">Due</th>
+        <th>{isResolved ? 'Resolved by' : 'Who has it'}</th>
+        {isResolved ? <th>Did it help?</th> : <th class="num">Reminders</th>}
+        <th class="num">{isResolved ? 'Resolved' : 'Due'}</th>
       </tr>
     </thead>
     <tbody>
@@ -159,10 +165,22 @@ const Table = ({ tasks, at, table }: { tasks: readonly Task[]; at: number; table
             </td>
             <td class="fit mono soft">{task.orderId === undefined ? 'no order' : shortId(task.orderId)}</td>
             <td class="fit soft lo">{task.group !== undefined && <Said>{task.group}</Said>}</td>
-            <td class="fit" data-l="has it">
-              {isMine(task) ? <b>you</b> : task.assignee === undefined ? <span class="muted">nobody</span> : <Said>{task.assignee}</Said>}
+            <td class="fit" data-l={isResolved ? 'by' : 'has it'}>
+              {isResolved ? (
+                <Said>{task.resolution?.by ?? ''}</Said>
+              ) : isMine(task) ? (
+                <b>you</b>
+              ) : task.assignee === undefined ? (
+                <span class="muted">nobody</span>
+              ) : (
+                <Said>{task.assignee}</Said>
+              )}
             </td>
-            <td class="fit num soft lo">{task.reminders > 0 ? task.reminders : ''}</td>
+            {isResolved ? (
+              <td class="fit">{task.verified && <Verdict verified={task.verified} />}</td>
+            ) : (
+              <td class="fit num soft lo">{task.reminders > 0 ? task.reminders : ''}</td>
+            )}
             <td class="fit num">
               {task.state === 'resolved' ? (
                 <span class="soft">{task.resolution ? <Ago at={task.resolution.at} /> : ''} ago</span>

@@ -164,5 +164,5 @@ test('F-153: an operator resolves a task on its own page, from the list, with fo
   await page.getByText('possible', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Terminate, undo nothing' }).click();
   await page.getByRole('heading', { name: 'Resolved' }).waitFor();
-  assert.match(await page.locator('main').innerText(), /decided\.\s+The customer has left\./);
+  assert.match(await page.locator('main').innerText(), /decided: Terminate\.\s+The customer has left\./);
 });

@@ -20,6 +20,8 @@ export interface RunningConsole {
   readonly data: string;
   /** Returns a bearer token of this system. */
   readonly token: (...options: readonly string[]) => string;
+  /** Sets how a service of the sample shop behaves. */
+  readonly shop: (service: string, behavior: object) => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
@@ -28,9 +30,9 @@ export async function startConsole(): Promise<RunningConsole> {
   execFileSync(process.execPath, [...node, `${root}console/build.ts`, '--if-needed'], { cwd: root });
   const env = { ...process.env, PORT: '0', REDRESS_DATA: data };
   const system = spawn(process.execPath, [...node, `${root}bin/local.ts`], { cwd: root, env, stdio: ['ignore', 'pipe', 'ignore'] });
+  let printed = '';
   const link = await new Promise<string>((resolve, reject) => {
     system.on('exit', (code) => reject(new Error(`The system ended with ${code}.`)));
-    let printed = '';
     system.stdout.on('data', (chunk) => {
       printed += String(chunk);
       const found = /console (\S+code=\S+)/.exec(printed)?.[1];
@@ -47,6 +49,14 @@ export async function startConsole(): Promise<RunningConsole> {
       String(
         execFileSync(process.execPath, [...node, `${root}lib/cli/main.ts`, 'token', ...options, '--data', data], { cwd: root }),
       ).trim(),
+    async shop(service, behavior) {
+      const response = await fetch(`${/sample shop at (\S+)/.exec(printed)?.[1]}/switches`, {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ service, ...behavior }),
+      });
+      if (!response.ok) throw new Error(`The shop answered ${response.status}: ${await response.text()}`);
+    },
     async stop() {
       await browser.close();
       system.kill();

@@ -14,15 +14,14 @@ const verbs: { readonly [act in Act]: string } = { start: 'Start', pause: 'Pause
 /** From this number of orders on, a person types the number. */
 const typedFrom = 100;
 
-/** Asks before a run starts, goes on or stops. */
+/** Asks before a run is stopped, and before one starts or goes on whose effects cannot be taken back. */
 export function ActDialog({ act, run, close, done }: { act: Act; run: BulkRun; close: () => void; done: () => void }) {
   const [reason, setReason] = useState(act === 'stop' ? '' : run.reason);
   const [typed, setTyped] = useState('');
   const [problem, setProblem] = useState<Problem>();
   const known = kindNames.find((each) => each === run.kind);
   const goesTo = act === 'start' && run.canary !== null ? Math.min(run.canary, run.feasible) : run.left || run.feasible;
-  const isHarm = act === 'stop' || (known !== undefined && kinds[known].harm === true);
-  const mustType = act !== 'stop' && isHarm && goesTo > typedFrom;
+  const mustType = act !== 'stop' && goesTo > typedFrom;
   const send = (): void => {
     post(`/bulk/${run.id}/${act}`, { reason }).then(
       () => {
@@ -48,12 +47,12 @@ export function ActDialog({ act, run, close, done }: { act: Act; run: BulkRun; c
             Back
           </button>
           <button
-            class={`btn go ${isHarm ? 'harm' : ''}`}
+            class="btn go harm"
             type="button"
             disabled={reason.trim() === '' || (mustType && typed !== String(goesTo))}
             onClick={send}
           >
-            {act === 'start' ? startText(run).replace('…', '') : act === 'resume' ? `Go on with ${counted(run.left, 'order')}` : verbs[act]}
+            {act === 'start' ? startText(run) : act === 'resume' ? `Go on with ${counted(run.left, 'order')}` : verbs[act]}
           </button>
         </>
       }

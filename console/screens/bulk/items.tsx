@@ -7,6 +7,7 @@ import type { IconName } from '../../parts/icons.ts';
 import { Empty, Skeleton } from '../../parts/states.tsx';
 import { At, Said, shortId } from '../../parts/text.tsx';
 import { orderLink } from '../../router.ts';
+import { dealtWith } from './text.tsx';
 
 interface Verdict {
   readonly word: string;
@@ -62,9 +63,15 @@ export function Items({ run }: { run: BulkRun }) {
       ) : shown.length === 0 ? (
         <Empty
           title={
-            isAll ? 'The set is not frozen yet.' : items.hasMore ? 'None so far.' : 'Every order went as it should, as far as is known.'
+            isAll
+              ? 'The set is not frozen yet.'
+              : dealtWith(run) === 0
+                ? 'Nothing has been sent yet.'
+                : items.hasMore
+                  ? 'None so far.'
+                  : 'Every order went as it should, as far as is known.'
           }
-          icon={isAll ? 'work' : 'done'}
+          icon={isAll || dealtWith(run) === 0 ? 'work' : 'done'}
         />
       ) : (
         <table class="list">

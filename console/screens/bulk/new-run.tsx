@@ -103,7 +103,7 @@ export function NewRun() {
                 change={(value) => draft.change({ stopAfter: value })}
               />
             </div>
-            <ReasonField id="bulk-reason" value={reason} onText={(next) => draft.change({ reason: next })} maxLength={1024} />
+            <ReasonField id="bulk-reason" value={reason} onText={(next) => draft.change({ reason: next })} maxLength={1024} isFirst />
             {problem && <ProblemNote problem={problem} />}
             <div class="row">
               <button class="btn go" type="button" disabled={reason.trim() === '' || isEmpty || !has('operator')} onClick={prepare}>

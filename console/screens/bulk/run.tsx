@@ -14,7 +14,7 @@ import { go, href } from '../../router.ts';
 import { type Act, ActDialog } from './act-dialog.tsx';
 import { Items } from './items.tsx';
 import { Stages } from './stages.tsx';
-import { dealtWith, type Filter, nameOf, Progress, partsOf, startText, stateOf } from './text.tsx';
+import { dealtWith, type Filter, isHarm, nameOf, Progress, partsOf, startText, stateOf } from './text.tsx';
 
 /** One bulk run: whether it goes well, and how to stop it. */
 export function RunScreen({ id }: { id: string }) {
@@ -55,16 +55,21 @@ function Head({ run, ask, refresh }: { run: BulkRun; ask: (act: Act) => void; re
   const state = stateOf(run);
   const mayAct = has('operator');
   const isOpen = run.state === 'running' || run.state === 'paused';
-  // A pause can be taken back, so it happens at once.
-  const pause = (): void => {
-    post(`/bulk/${run.id}/pause`, { reason: 'paused in the console' }).then(
+  const now = (act: Act, reason: string, done: string, back?: { readonly name: string; readonly run: () => void }): void => {
+    post(`/bulk/${run.id}/${act}`, { reason }).then(
       () => {
-        toast('Paused. Nothing more is sent until somebody resumes it.', 'ok', { name: 'Resume', run: () => ask('resume') });
+        toast(done, 'ok', back);
         refresh();
       },
       (error: unknown) => toast(error instanceof Problem ? `${error.message} ${error.detail}` : String(error), 'stop'),
     );
   };
+  // A run of mild instructions goes on at once: its set, its effect and its reason stand below the button, and it can be paused.
+  const asks = isHarm(run);
+  const start = (act: 'start' | 'resume', done: string): void => (asks ? ask(act) : now(act, run.reason, done));
+  const goOn = (): void => start('resume', 'The run goes on. You can pause it at any time.');
+  const pause = (): void =>
+    now('pause', 'paused in the console', 'Paused. Nothing more is sent until somebody resumes it.', { name: 'Resume', run: goOn });
   return (
     <div class="row o-top">
       <a href={href('/bulk')}>Bulk runs</a>
@@ -73,13 +78,18 @@ function Head({ run, ask, refresh }: { run: BulkRun; ask: (act: Act) => void; re
       <Chip {...state.chip}>{state.word}</Chip>
       <span class="grow" />
       {mayAct && run.state === 'ready' && (
-        <button class="btn go" type="button" disabled={run.feasible === 0} onClick={() => ask('start')}>
-          {startText(run)}
+        <button
+          class="btn go"
+          type="button"
+          disabled={run.feasible === 0}
+          onClick={() => start('start', 'Started. You can pause it at any time.')}
+        >
+          {`${startText(run)}${asks ? '…' : ''}`}
         </button>
       )}
       {mayAct && run.state === 'paused' && (
-        <button class="btn go" type="button" onClick={() => ask('resume')}>
-          {`Go on with ${counted(run.left, 'order')}…`}
+        <button class="btn go" type="button" onClick={goOn}>
+          {`Go on with ${counted(run.left, 'order')}${asks ? '…' : ''}`}
         </button>
       )}
       {mayAct && run.state === 'running' && (
@@ -97,7 +107,16 @@ function Head({ run, ask, refresh }: { run: BulkRun; ask: (act: Act) => void; re
   );
 }
 
-const Notes = ({ run: { sinceFrozen, stopped, state, paused, left, filter } }: { run: BulkRun }) => (
+/** What is known of the first orders, at which a person decides about the others. */
+function canaryText({ running, passed, failedAgain, failedOtherwise }: BulkRun['verified']): string {
+  const failed = failedAgain + failedOtherwise;
+  if (running > 0) return `The canary has its instruction. Not known yet whether it helps: ${counted(running, 'order')}.`;
+  if (failed > 0)
+    return `The canary shows that it does not help: ${counted(failed, 'order')} failed, ${passed} passed. Nothing more is sent.`;
+  return `The canary is through${passed > 0 ? `: ${counted(passed, 'order')} passed` : ''}. Let the run go on, or stop it.`;
+}
+
+const Notes = ({ run: { sinceFrozen, stopped, state, paused, left, filter, verified } }: { run: BulkRun }) => (
   <>
     {sinceFrozen > 0 && (
       <div class="note work applied-note">
@@ -115,9 +134,9 @@ const Notes = ({ run: { sinceFrozen, stopped, state, paused, left, filter } }: {
       </div>
     )}
     {state === 'paused' && paused?.by === 'canary' && (
-      <div class="note warn applied-note">
+      <div class={`note ${verified.failedAgain + verified.failedOtherwise > 0 ? 'stop' : 'warn'} applied-note`} role="status">
         <Icon name="pause" />
-        <div>The canary is through. Look at what became of its orders, then let the run go on, or stop it.</div>
+        <div>{canaryText(verified)}</div>
       </div>
     )}
   </>
@@ -149,9 +168,7 @@ function About({ run }: { run: BulkRun }) {
   const { by, createdAt, reason, ratePerSecond, canary, stopAfterFailures, verified, kind, changes, id } = run;
   const known = kindNames.find((each) => each === kind);
   const { workflow, fault, state, ids, fingerprint } = run.filter as Filter;
-  const which = [ids === undefined ? undefined : `${String(ids)} chosen`, workflow, fault, state, fingerprint && `group ${fingerprint}`]
-    .filter(Boolean)
-    .join(', ');
+  const which = [ids === undefined ? undefined : `${String(ids)} chosen`, workflow, fault, state].filter(Boolean).join(', ');
   const failures = verified.failedAgain;
   return (
     <Panel
@@ -165,6 +182,7 @@ function About({ run }: { run: BulkRun }) {
         <Facts
           facts={[
             ['Orders', which],
+            ['Group', fingerprint && <a href={href('/exceptions', { group: fingerprint })}>{fingerprint}</a>],
             [
               'By',
               <>

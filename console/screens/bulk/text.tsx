@@ -94,8 +94,14 @@ export function Progress({ run, isThin = false }: { run: ListedBulkRun; isThin?:
   );
 }
 
+/** Whether a person is asked once more before the run starts or goes on, because what it does cannot be taken back. */
+export const isHarm = ({ kind }: Pick<ListedBulkRun, 'kind'>): boolean => {
+  const known = kindNames.find((each) => each === kind);
+  return known === undefined || kinds[known].harm === true;
+};
+
 /** `Resubmit 10, then ask me`. */
 export const startText = ({ kind, canary, feasible }: BulkRun): string =>
   canary !== null && canary < feasible
-    ? `${kindName(kind)} ${canary.toLocaleString('en')}, then ask me…`
-    : `${kindName(kind)} all ${feasible.toLocaleString('en')}…`;
+    ? `${kindName(kind)} ${canary.toLocaleString('en')}, then ask me`
+    : `${kindName(kind)} all ${feasible.toLocaleString('en')}`;

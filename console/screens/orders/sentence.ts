@@ -78,9 +78,15 @@ function stopped(order: Order, entries: readonly HistoryEntry[]): Reason {
   return {
     tone: 'warn',
     big: by,
-    soft: `Its time stands still${left === null ? '' : `, ${lengthOf(left * 1_000)} are left`}. Nothing is requested meanwhile.`,
+    soft: `Its time stands still${left === null ? '' : `, ${lengthOf(left * 1_000)} are left`}. ${nothingMore(order)}`,
   };
 }
+
+/** An undo that was requested before may still be answered. */
+const nothingMore = ({ undo }: Order): string =>
+  undo && undo.now !== null
+    ? `The undo of ${stepName(undo.now)} had been requested before. Nothing more is requested meanwhile.`
+    : 'Nothing is requested meanwhile.';
 
 const endTexts: { readonly [outcome: string]: string } = {
   completed: 'The order is completed.',

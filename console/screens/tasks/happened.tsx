@@ -12,7 +12,21 @@ import { href, orderLink } from '../../router.ts';
 
 /** What happened, as the task and its order say it. */
 export function Happened({ task, order }: { task: WholeTask; order: Order | undefined }) {
-  const { fault, question, text, orderId, dueAt, group, reminders, nextReminderAt, openedAt, similar, fingerprint, escalation } = task;
+  const {
+    fault,
+    question,
+    text,
+    orderId,
+    dueAt,
+    group,
+    reminders,
+    nextReminderAt,
+    openedAt,
+    similar,
+    fingerprint,
+    escalation,
+    previousTaskId,
+  } = task;
   const done =
     order?.steps
       .filter(({ result, path, activity }) => result === 'Succeeded' && !isUndo(path) && activity === 'step')
@@ -74,8 +88,14 @@ export function Happened({ task, order }: { task: WholeTask; order: Order | unde
             ],
           ]}
         />
+        {previousTaskId !== undefined && (
+          <a href={href(`/tasks/${previousTaskId}`)}>An instruction for this order has failed again: the task before</a>
+        )}
         {similar.open > 0 && fingerprint !== undefined && (
-          <a href={href('/tasks', { fingerprint })}>{counted(similar.open, 'more task')} like it</a>
+          <div class="row">
+            <a href={href('/tasks', { fingerprint })}>{counted(similar.open, 'more task')} like it</a>
+            {has('operator') && <a href={href('/bulk/new', { fingerprint })}>Decide for all…</a>}
+          </div>
         )}
       </div>
     </Panel>

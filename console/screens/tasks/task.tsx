@@ -10,12 +10,12 @@ import { checkLooks } from '../../instructions/check-looks.ts';
 import { Effects } from '../../instructions/effects.tsx';
 import { kindNames } from '../../instructions/kinds.ts';
 import { Chip } from '../../parts/chip.tsx';
-import type { IconName } from '../../parts/icons.ts';
 import { useKeys } from '../../parts/keys.ts';
 import { Loaded, Panel, Skeleton } from '../../parts/states.tsx';
 import { Countdown, Said } from '../../parts/text.tsx';
 import { copy, toast } from '../../parts/toast.tsx';
 import { go, href, queried, setQuery } from '../../router.ts';
+import { kindName } from '../bulk/text.tsx';
 import { isLockedByOther } from '../orders/lock.tsx';
 import { useHistory } from '../orders/use-history.ts';
 import { AssignDialog, Comments, Happened } from './happened.tsx';
@@ -23,6 +23,7 @@ import { Own } from './own.tsx';
 import { Suggestions } from './suggestions.tsx';
 import { askOf, isMine } from './text.ts';
 import { UseSolution } from './use-solution.tsx';
+import { Verdict } from './verdict.tsx';
 
 /** One task: what happened, what can be done, and what it will do. */
 export function TaskScreen({ id }: { id: string }) {
@@ -71,15 +72,17 @@ function Whole({ task, refresh }: { task: WholeTask; refresh: () => void }) {
           <Said>{askOf(task)}</Said>
         </h1>
         {isOver ? (
-          <Chip tone="ok" icon="done">
+          <Chip tone={task.verified === 'passed' ? 'ok' : 'off'} icon={task.verified === 'passed' ? 'done' : 'off'}>
             resolved
           </Chip>
         ) : (
           <Countdown until={task.dueAt} />
         )}
-        <span class="soft">
-          {mine ? 'you have it' : task.assignee === undefined ? 'nobody has it' : <Said>{`${task.assignee} has it`}</Said>}
-        </span>
+        {!isOver && (
+          <span class="soft">
+            {mine ? 'you have it' : task.assignee === undefined ? 'nobody has it' : <Said>{`${task.assignee} has it`}</Said>}
+          </span>
+        )}
         <span class="grow" />
         {has('operator') && !isOver && (
           <>
@@ -182,7 +185,7 @@ function Decide({ task, refresh }: { task: OrderTask; refresh: () => void }) {
         )}
       </div>
       <div class="effect">
-        <Panel title="What it will do" end={check && <Possible isPossible={check.feasible} />}>
+        <Panel title={task.state === 'resolved' ? 'The order' : 'What it will do'} end={check && <Possible isPossible={check.feasible} />}>
           <div class="body stack">
             {drawn && looks ? (
               <Graph
@@ -215,25 +218,16 @@ const Possible = ({ isPossible }: { isPossible: boolean }) => (
   </Chip>
 );
 
-/** Whether the order then showed that the resolution was right. */
-type Verdict = NonNullable<WholeTask['verified']>;
-const verdicts: {
-  readonly [verified in Verdict]: { readonly text: string; readonly tone: 'ok' | 'work' | 'stop' | 'off'; readonly icon: IconName };
-} = {
-  running: { text: 'not known yet', tone: 'work', icon: 'clock' },
-  passed: { text: 'it worked', tone: 'ok', icon: 'done' },
-  'failed-again': { text: 'the same failed again', tone: 'stop', icon: 'stop' },
-  'failed-otherwise': { text: 'something else failed', tone: 'stop', icon: 'stop' },
-  void: { text: 'the order ended otherwise', tone: 'off', icon: 'off' },
-};
+const nameOf = (instruction: unknown): string => kindName(String((instruction as { readonly kind?: unknown } | null)?.kind));
 
-const Resolved = ({ task: { resolution, verified } }: { task: WholeTask }) => (
+const Resolved = ({ task: { resolution, verified, nextTaskId } }: { task: WholeTask }) => (
   <Panel title="Resolved">
     <div class="body stack">
       {resolution ? (
         <>
           <p>
-            <Said>{resolution.by}</Said> {resolution.instruction === undefined ? 'saw the order go on.' : 'decided.'}
+            <Said>{resolution.by}</Said>{' '}
+            {resolution.instruction === undefined ? 'saw the order go on.' : `decided: ${nameOf(resolution.instruction)}.`}
           </p>
           {resolution.reason !== null && (
             <div class="quote">
@@ -242,11 +236,10 @@ const Resolved = ({ task: { resolution, verified } }: { task: WholeTask }) => (
           )}
           {verified !== undefined && (
             <p>
-              <Chip tone={verdicts[verified].tone} icon={verdicts[verified].icon} tinted>
-                {verdicts[verified].text}
-              </Chip>
+              <Verdict verified={verified} />
             </p>
           )}
+          {nextTaskId !== undefined && <a href={href(`/tasks/${nextTaskId}`)}>The task that came after it</a>}
         </>
       ) : (
         <p>The order went on.</p>
