@@ -48,7 +48,7 @@ test('F-156: an operator writes a solution; a wrong one is refused at its field,
   assert.deepEqual(await faultsOfScreen(`/solutions/${id}`, page), []);
 });
 
-test('F-156: a solution that somebody else has changed is not overwritten', async () => {
+test('F-156: a solution that somebody else has changed is not overwritten, and the typed text stays', async () => {
   await show(`/solutions/${id}`, page);
   await page.getByLabel('Name', { exact: true }).fill('Gone');
   await page.getByLabel('Reason, for the audit').fill('Shorter');
@@ -67,12 +67,17 @@ test('F-156: a solution that somebody else has changed is not overwritten', asyn
     await route.continue();
   });
   await page.getByRole('button', { name: 'Save version 2' }).click();
-  await page
-    .getByRole('alert')
-    .filter({ hasText: /changed/i })
-    .waitFor();
-  await page.getByText('Clearer').waitFor();
+  const note = page.getByRole('alert').filter({ hasText: 'other has changed it meanwhile: version 2' });
+  await note.getByText('Clearer').waitFor();
   await page.unroute(`**/solutions/${id}`);
+  assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Gone');
+  await page.reload();
+  await note.waitFor();
+  assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Gone');
+  assert.deepEqual(await faultsOfScreen(`/solutions/${id}`, page), []);
+  await page.getByRole('button', { name: 'Take version 2' }).click();
+  await note.waitFor({ state: 'detached' });
+  assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'The customer left us');
   assert.equal((await get<{ name: string }>(`/solutions/${id}`)).name, 'The customer left us');
 });
 

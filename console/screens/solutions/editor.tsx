@@ -1,17 +1,11 @@
-import { useState } from 'preact/hooks';
-import { call, Problem } from '../../api/client.ts';
-import { has, person } from '../../api/session.ts';
-import type { Solution } from '../../api/types.ts';
-import { curlOf } from '../../instructions/commands.ts';
-import { Copies } from '../../parts/copies.tsx';
-import { DeleteDialog } from '../../parts/delete-dialog.tsx';
-import { useDraft } from '../../parts/draft.ts';
-import { useKeys } from '../../parts/keys.ts';
+import { apiPath, get, type Problem } from '../../api/client.ts';
+import { has } from '../../api/session.ts';
+import type { AuditEntry, Solution } from '../../api/types.ts';
+import { EditorFoot, SaveRow } from '../../parts/editor-foot.tsx';
 import { ProblemNote } from '../../parts/problem.tsx';
 import { ReasonField } from '../../parts/reason-field.tsx';
 import { shown } from '../../parts/text.tsx';
-import { toast } from '../../parts/toast.tsx';
-import { go } from '../../router.ts';
+import { type Author, type Editor as Edited, useEditor } from '../../parts/use-editor.ts';
 import { builtSolution, formOf, type SolutionForm } from './form.ts';
 import { solutionCommandOf } from './text.ts';
 
@@ -23,9 +17,9 @@ interface Props {
 
 /** The editor of a solution. A save with an error changes nothing, and says where the error is. */
 export function Editor({ solution, refresh }: Props) {
-  const { form, change, built, isChanged, problem, save, discard, busy } = useEditor(solution, refresh);
+  const editor: Edited<SolutionForm> = useEditor({ what: 'solution', item: solution, formOf, build: builtSolution, authorOf, refresh });
+  const { form, change, isChanged, problem } = editor;
   const mayWrite = has('operator');
-  useKeys([{ key: 'Ctrl+Enter', what: 'Save the solution', run: save, always: true }], [save]);
   const props: FieldProps = { form, change, isDisabled: !mayWrite, problem };
   const hasPlace = (pointer: string): boolean => parts.some((part) => pointer === part || pointer.startsWith(`${part}/`));
   return (
@@ -45,25 +39,10 @@ export function Editor({ solution, refresh }: Props) {
         {mayWrite ? (
           <>
             <ReasonField id="solution-reason" value={form.reason} onText={(reason) => change({ reason })} maxLength={1024} />
-            <div class="row">
-              <button
-                class="btn go"
-                type="button"
-                disabled={'missing' in built || form.reason.trim() === '' || busy || !isChanged}
-                onClick={save}
-              >
-                {solution ? `Save version ${solution.version + 1}` : 'Save the solution'}
-              </button>
-              {isChanged && (
-                <button class="btn bare" type="button" onClick={discard}>
-                  Discard
-                </button>
-              )}
-              <span class="hint">
-                {'missing' in built ? built.missing : isChanged && form.reason.trim() === '' ? 'Give a reason.' : ''}
-              </span>
-            </div>
-            <CopiesAndDelete solution={solution} form={form} refresh={refresh} />
+            <SaveRow what="solution" version={solution?.version} editor={editor} />
+            <EditorFoot what="solution" item={solution} editor={editor} commandOf={solutionCommandOf} mayDelete refresh={refresh}>
+              <p>No task suggests it any more. Tasks that it resolved still name it.</p>
+            </EditorFoot>
           </>
         ) : (
           <p class="hint">Writing solutions needs the role operator.</p>
@@ -73,36 +52,9 @@ export function Editor({ solution, refresh }: Props) {
   );
 }
 
-function useEditor(solution: Solution | undefined, refresh: () => void) {
-  const start = formOf(solution);
-  const key = `${person.value?.subject ?? ''} solution ${solution ? `${solution.id} ${solution.version}` : 'new'}`;
-  const draft = useDraft<SolutionForm>(key, start);
-  const [problem, setProblem] = useState<Problem>();
-  const [busy, setBusy] = useState(false);
-  const form = draft.value;
-  const built = builtSolution(form);
-  const isChanged = JSON.stringify({ ...form, reason: '' }) !== JSON.stringify(start);
-  const save = (): void => {
-    if ('missing' in built || form.reason.trim() === '' || busy || !isChanged) return;
-    setBusy(true);
-    setProblem(undefined);
-    const headers: { [name: string]: string } = solution ? { 'if-match': `"${solution.version}"` } : {};
-    call('PUT', `/solutions/${encodeURIComponent(form.id)}`, { body: { ...built.body, reason: form.reason }, headers })
-      .then(() => {
-        toast(`Saved: ${form.id}.`);
-        draft.discard();
-        refresh();
-        go(`/solutions/${form.id}`);
-      })
-      .catch((error: unknown) => setProblem(error instanceof Problem ? error : undefined))
-      .finally(() => setBusy(false));
-  };
-  const change = (changes: Partial<SolutionForm>): void => {
-    // After a change, the errors of the last save may no longer be true.
-    if (!('reason' in changes)) setProblem(undefined);
-    draft.change(changes);
-  };
-  return { form, change, built, isChanged, problem, save, discard: draft.discard, busy };
+async function authorOf(id: string): Promise<Author | undefined> {
+  const { items } = await get<{ readonly items: readonly AuditEntry[] }>(apiPath('/audit', { kind: 'solution', target: id, limit: 1 }));
+  return items[0];
 }
 
 /** The places of errors that have a field. */
@@ -149,39 +101,4 @@ interface FieldName {
   readonly label: string;
   readonly name: keyof SolutionForm;
   readonly isCode?: boolean;
-}
-
-/** The same change at the command line and as a call, and the way to delete the solution. */
-function CopiesAndDelete({ solution, form, refresh }: Props & { readonly form: SolutionForm }) {
-  const [isAsking, ask] = useState(false);
-  const built = builtSolution(form);
-  if ('missing' in built) return null;
-  const reason = form.reason || 'why';
-  const headers: { [name: string]: string } = solution ? { 'If-Match': `"${solution.version}"` } : {};
-  return (
-    <Copies
-      command={() => solutionCommandOf(form.id, built.body, reason)}
-      curl={() => curlOf({ method: 'PUT', path: `/solutions/${form.id}`, headers, body: { ...built.body, reason } })}
-    >
-      {solution && (
-        <button class="btn bare sm end c-stop" type="button" onClick={() => ask(true)}>
-          Delete…
-        </button>
-      )}
-      {solution && isAsking && (
-        <DeleteDialog
-          what="solution"
-          id={solution.id}
-          version={solution.version}
-          close={() => ask(false)}
-          deleted={() => {
-            refresh();
-            go('/solutions');
-          }}
-        >
-          <p>No task suggests it any more. Tasks that it resolved still name it.</p>
-        </DeleteDialog>
-      )}
-    </Copies>
-  );
 }
