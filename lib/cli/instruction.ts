@@ -1,12 +1,13 @@
 import { type CheckView, checkText } from './check-text.ts';
 import type { Cli } from './command.ts';
 import { FailedError, UsageError } from './errors.ts';
+import { assertOneOrMany, type ForMany, giveToMany } from './for-many.ts';
 import type { Api } from './http.ts';
 import { type OrderView, orderPath, resolveOrderId } from './orders.ts';
 import { printable } from './text.ts';
 
 /** The options that every instruction has. */
-export interface InstructionOptions {
+export interface InstructionOptions extends ForMany {
   readonly reason: string;
   readonly dryRun?: true;
   readonly yes?: true;
@@ -44,13 +45,15 @@ interface Target {
 /** Who confirms an instruction that cannot be taken back: a script too, with `--yes`, or only a person at a terminal. */
 export type Confirming = 'everybody' | 'people';
 
-/** Gives an instruction to an order as it was read, or shows its check. The person confirms before a command that cannot be taken back. */
+/** Gives an instruction to an order as it was read, or shows its check; with `--all`, to many orders. The person confirms before a command that cannot be taken back. */
 export async function giveInstruction(
   cli: Cli,
   given: string,
   instruction: GivenInstruction,
   options: InstructionOptions & { readonly confirming?: Confirming | undefined },
 ): Promise<number | undefined> {
+  assertOneOrMany(given, options);
+  if (options.all) return giveToMany(cli, instruction, options);
   const api = await cli.api('operator');
   const path = orderPath(await resolveOrderId(api, given));
   const { body: order, etag = '' } = await api.call<OrderView>('GET', path);

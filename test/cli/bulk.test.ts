@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type RunningSystem, runningSystem } from './support.ts';
+import { declined, type RunningSystem, runningSystem } from './support.ts';
 
 let system: RunningSystem;
 before(async () => {
@@ -23,4 +23,29 @@ test('an operator prepares an instruction for many orders, sees which of them ca
   assert.equal((await run('bulk', 'stop', id, '--reason', 'not needed')).json.state, 'stopped');
   assert.equal((await run('bulk', 'watch', id)).json.state, 'stopped');
   assert.equal((await run('bulk', 'start', id, '--reason', 'too late')).exitCode, 1);
+});
+
+test('W-07: an instruction with --all goes to the orders of --where, after the person has seen how many can follow it', async () => {
+  declined.add('old');
+  const blocked = [await system.order('old'), await system.order('old')];
+  declined.delete('old');
+  const all = ['order', 'resubmit', '--all', '--where', 'state=Error', '--where', 'fault=CardDeclined', '--reason', 'the bank is back'];
+  const planned = await run(...all, '--dry-run');
+  assert.deepEqual([planned.json.state, planned.json.feasible], ['ready', 2]);
+  assert.match((await run(...all)).err, /only with --yes/);
+  const no = await system.redress(all, { answers: () => false });
+  assert.match(no.err, /Nothing was changed\. To start it: redress bulk start/);
+  const asked: string[] = [];
+  const yes = await system.redress(all, { answers: (question) => asked.push(question) > 0 });
+  assert.deepEqual([yes.exitCode, asked], [0, ['Start it for 2 orders?']]);
+  for (const id of blocked) assert.equal((await run('order', 'watch', id)).json.outcome, 'completed');
+});
+
+test('an instruction without an order, or with one and --all, is refused with the remedy', async () => {
+  const refused = async (...args: readonly string[]) => (await system.redress(['order', 'resubmit', ...args, '--reason', 'x'])).err;
+  assert.match(await refused(), /Give the id of an order, or --all with --where/);
+  assert.match(await refused('ord_1', '--all', '--where', 'state=Error'), /not both/);
+  assert.match(await refused('--all'), /Say with --where which orders/);
+  assert.match(await refused('ord_1', '--rate', '5'), /go with --all/);
+  assert.match(await refused('--all', '--where', 'color=red'), /state, workflow, fault/);
 });

@@ -1,16 +1,14 @@
 import type { Command } from 'commander';
 import type { CheckView } from '#cli/check-text';
 import type { CliCommand } from '#cli/command';
-import { confirmed, giveInstruction } from '#cli/instruction';
+import { assertOneOrMany, declareInstruction } from '#cli/for-many';
+import { confirmed, giveInstruction, type InstructionOptions } from '#cli/instruction';
 import { textOption } from '#cli/options';
 import { type OrderView, orderPath, resolveOrderId } from '#cli/orders';
 import { printable } from '#cli/text';
 
-interface Options {
-  reason: string;
+interface Options extends InstructionOptions {
   path?: string;
-  dryRun?: true;
-  yes?: true;
 }
 
 /** Creates a command that cancels an order or gives it an instruction. */
@@ -22,20 +20,14 @@ const ending = (
 ): CliCommand<Options> => ({
   name: `order ${name}`,
   summary,
-  declare: (command) =>
-    more(
-      command
-        .argument('<id>', 'order id, or its beginning')
-        .requiredOption('--reason <text>', 'why; kept in the history of the order', textOption)
-        .option('--dry-run', 'show the check without changing anything')
-        .option('--yes', 'do not ask before what cannot be taken back'),
-    ),
+  declare: (command) => more(declareInstruction(command)),
 
   async run(cli, { path: step, ...options }, [id = '']) {
     const { reason, dryRun, yes } = options;
     const instruction = { kind, ...(step === undefined ? {} : { path: step }) };
     const confirming = 'people';
-    if (kind !== 'cancel' || dryRun) return giveInstruction(cli, id, instruction, { ...options, confirming });
+    if (kind !== 'cancel' || dryRun || options.all) return giveInstruction(cli, id, instruction, { ...options, confirming });
+    assertOneOrMany(id, options);
     // A cancellation needs no ETag: it holds however far the order has come.
     const api = await cli.api('operator');
     const path = orderPath(await resolveOrderId(api, id));

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { CliCommand } from '#cli/command';
 import { UsageError } from '#cli/errors';
+import { declareInstruction } from '#cli/for-many';
 import { finalKinds, type GivenInstruction, giveInstruction, type InstructionOptions } from '#cli/instruction';
 import { secondsOption, textOption, wholeOption } from '#cli/options';
 import { readData } from '#cli/submission-file';
@@ -37,14 +38,7 @@ const instructing = ({ kind, summary, sendsData, options = (command) => command,
   name: `order ${kind}`,
   summary,
   ...(sendsData ? { sendsData } : {}),
-  declare: (command) =>
-    options(
-      command
-        .argument('<id>', 'order id, or its beginning')
-        .requiredOption('--reason <text>', 'why; kept in the history of the order', textOption)
-        .option('--dry-run', 'show the check without changing anything')
-        .option('--yes', 'do not ask before what cannot be taken back'),
-    ),
+  declare: (command) => options(declareInstruction(command)),
   async run(cli, given, [id = '']) {
     const instruction: GivenInstruction = { kind, ...(await fields?.(given, cli.terminal)) };
     return giveInstruction(cli, id, instruction, { ...given, confirming: finalKinds.has(kind) ? 'everybody' : undefined });

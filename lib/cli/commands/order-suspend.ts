@@ -1,13 +1,9 @@
 import { type CheckView, checkText } from '#cli/check-text';
 import type { CliCommand } from '#cli/command';
-import { textOption } from '#cli/options';
+import { assertOneOrMany, declareInstruction } from '#cli/for-many';
+import { giveInstruction, type InstructionOptions } from '#cli/instruction';
 import { type OrderView, orderPath, resolveOrderId, type Time } from '#cli/orders';
 import { printable, spanText } from '#cli/text';
-
-interface Options {
-  reason: string;
-  dryRun?: true;
-}
 
 interface Plan {
   readonly requests?: readonly { readonly path: string }[];
@@ -15,16 +11,15 @@ interface Plan {
   readonly remainingSeconds?: number | null;
 }
 
-const turning = (kind: 'suspend' | 'resume', summary: string): CliCommand<Options> => ({
+const turning = (kind: 'suspend' | 'resume', summary: string): CliCommand<InstructionOptions> => ({
   name: `order ${kind}`,
   summary,
-  declare: (command) =>
-    command
-      .argument('<id>', 'order id, or its beginning')
-      .requiredOption('--reason <text>', 'why; kept in the history of the order', textOption)
-      .option('--dry-run', 'show the outcome without changing anything'),
+  declare: (command) => declareInstruction(command),
 
-  async run(cli, { reason, dryRun }, [id = '']) {
+  async run(cli, options, [id = '']) {
+    const { reason, dryRun } = options;
+    if (options.all) return giveInstruction(cli, id, { kind }, options);
+    assertOneOrMany(id, options);
     const api = await cli.api('operator');
     const path = orderPath(await resolveOrderId(api, id));
     const { body: order, etag = '' } = await api.call<OrderView>('GET', path);

@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type BulkView, bulkPath, followBulk, isAtRest, nextStep } from './bulk.ts';
+import type { Cli } from './command.ts';
+import { FailedError, UsageError } from './errors.ts';
+import type { GivenInstruction } from './instruction.ts';
+import { textOption, wholeOption } from './options.ts';
+
+/** The options with which an instruction goes to many orders instead of one. */
+export interface ForMany {
+  readonly all?: true;
+  /** `state=Error`: only these orders. */
+  readonly where?: readonly string[];
+  readonly rate?: number;
+  readonly canary?: number;
+  readonly sameForAll?: true;
+}
+
+/** The fields of a filter, by the names that a person types. */
+const filterFields: { readonly [name: string]: string } = {
+  state: 'state',
+  workflow: 'workflow',
+  fault: 'fault',
+  fingerprint: 'fingerprint',
+  'submitted-after': 'submittedAfter',
+  'submitted-before': 'submittedBefore',
+};
+
+/** Declares what every instruction has: the order or many orders, and the reason. */
+export const declareInstruction = (command: Command): Command =>
+  command
+    .argument('[id]', 'order id, or its beginning; not with --all')
+    .requiredOption('--reason <text>', 'why; kept in the history of the order', textOption)
+    .option('--dry-run', 'show the check without changing anything')
+    .option('--yes', 'do not ask')
+    .option('--all', 'a bulk run over all orders of --where')
+    .option('--where <name=value...>', `only these orders: ${Object.keys(filterFields).join(', ')}`, whereOption)
+    .option('--rate <number>', 'with --all: orders a second', wholeOption(1, 100))
+    .option('--canary <number>', 'with --all: pause after so many orders', wholeOption(1, 100_000))
+    .option('--same-for-all', 'with --all: each order may get the same literal value');
+
+/** Collects the conditions of `--where`. */
+export function whereOption(given: string, before: readonly string[] = []): readonly string[] {
+  const [, name = ''] = /^([a-z-]+)=./s.exec(given) ?? [];
+  if (Object.hasOwn(filterFields, name)) return [...before, given];
+  throw new InvalidArgumentError(`Expected NAME=VALUE, with one of these names: ${Object.keys(filterFields).join(', ')}.`);
+}
+
+/** Refuses a call that names neither one order nor many, or both. */
+export function assertOneOrMany(id: string, { all, where, rate, canary, sameForAll }: ForMany): void {
+  if (all && id !== '') throw new UsageError('Give the id of one order, or --all with --where, not both.');
+  if (all && where === undefined) throw new UsageError('Say with --where which orders: --all --where state=Error.');
+  if (all) return;
+  if (id === '') throw new UsageError('Give the id of an order, or --all with --where for many orders.');
+  if ([where, rate, canary, sameForAll].some((each) => each !== undefined))
+    throw new UsageError('--where, --rate, --canary and --same-for-all go with --all.');
+}
+
+interface How extends ForMany {
+  readonly reason: string;
+  readonly dryRun?: true;
+  readonly yes?: true;
+}
+
+/** Prepares a bulk run of an instruction, shows how many orders can follow it, and starts it when the person agrees. */
+export async function giveToMany(cli: Cli, instruction: GivenInstruction, how: How): Promise<number | undefined> {
+  const { reason, dryRun, yes, where = [], rate, canary, sameForAll } = how;
+  if (!dryRun && !yes && (!cli.terminal.canAsk || cli.json))
+    throw new UsageError('An instruction for many orders starts only with --yes. Look at it with --dry-run.');
+  const api = await cli.api('operator');
+  const filter = Object.fromEntries(
+    where.map((each) => each.split(/=(.*)/s)).map(([name = '', value]) => [filterFields[name] ?? '', value]),
+  );
+  const { body: made } = await api.call<{ id: string }>('POST', '/bulk', {
+    headers: { 'idempotency-key': randomUUID() },
+    body: {
+      filter,
+      instruction,
+      reason,
+      ratePerSecond: rate ?? 10,
+      ...(canary === undefined ? {} : { canary }),
+      ...(sameForAll ? { sameForAll } : {}),
+    },
+  });
+  const ready = await followBulk(cli, api, made.id, ({ state }: BulkView) => state !== 'preparing');
+  if (dryRun || ready.state !== 'ready' || ready.feasible === 0) return shown(cli, ready);
+  if (!yes && !(await cli.terminal.confirm(`Start it for ${ready.feasible} orders?`)))
+    throw new FailedError(`Nothing was changed. ${nextStep(ready)}`);
+  await api.call('POST', `${bulkPath(made.id)}/start`, { body: { reason } });
+  return shown(cli, await followBulk(cli, api, made.id, (run) => run.state !== 'ready' && isAtRest(run)));
+}
+
+function shown(cli: Cli, run: BulkView): number | undefined {
+  cli.print(run, () => '');
+  const next = nextStep(run);
+  if (!cli.json && next) cli.terminal.say(next);
+  return run.state === 'stopped' || (run.state === 'ready' && run.feasible === 0) ? 1 : undefined;
+}
