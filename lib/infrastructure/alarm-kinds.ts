@@ -2,6 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, Metric, type MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import { indexes } from '#adapters/aws/dynamodb/table';
 import { isDeadLetterQueue } from '#ports/messages';
+import { runsAppCode } from '#runtime/topology';
 import type { OrderProcessing } from './order-processing.ts';
 
 /** The subject of one alarm: a queue, a function, or the whole system. */
@@ -130,8 +131,8 @@ export const alarmKinds = {
     threshold: 0,
     periods: 2,
     watched: (all) =>
-      eachFunction(all, ({ spec }) => all.metrics.counted('serviceAway', spec.name, total)).filter(
-        ({ id }) => all.functionNamed(id).spec.file === 'agent',
+      eachFunction(all, ({ spec }) => all.metrics.counted('serviceAway', spec.name, total)).filter(({ id }) =>
+        runsAppCode(all.functionNamed(id).spec),
       ),
   },
   ChannelClosed: {

@@ -40,6 +40,9 @@ export const objects = collections.object(every);
 /** A function that applies messages to orders stores those that arrive while a person holds the lock of the order, and sends them when the lock ends. */
 export const keepsMessages: TableRights = { actions: ['DeleteItem', 'PutItem', 'Query'], partitions: [collections.inbox(every)] };
 
+/** A call that comes again is recognized by its key, which its order keeps. */
+export const repeatsCalls: TableRights = { actions: ['GetItem', 'PutItem'], partitions: [collections.calls(every)] };
+
 export const readsClients: TableRights = { actions: ['GetItem'], partitions: [partitions.clients] };
 
 /** Permissions of the API beyond those of the scheduler: clients, lists, channels, dead letters, rules, and answers to calls that are repeated. */

@@ -1,4 +1,4 @@
-import type { FunctionSpec } from '#runtime/topology';
+import { type FunctionSpec, runsAppCode } from '#runtime/topology';
 import type { AgentCredentials } from './credentials.ts';
 import type { OrderProcessingProps } from './order-processing-props.ts';
 
@@ -21,11 +21,11 @@ export const variablesOf = ({ hosts = [], url, consoleUrl }: NotificationSetting
   ...(consoleUrl === undefined ? {} : { CONSOLE_URL: consoleUrl }),
 });
 
-/** Returns the credentials of a function: agents have those of their services, and the notifier those that sign. */
+/** Returns the credentials of a function: agents and consumers have those of their services, and the notifier those that sign. */
 export function credentialsFor(
-  { file, name }: FunctionSpec,
+  spec: FunctionSpec,
   { agentCredentials, functions: settings = {}, notifications }: OrderProcessingProps,
 ): AgentCredentials {
-  if (file === 'notifier') return notifications?.credentials ?? {};
-  return file === 'agent' ? { ...agentCredentials, ...settings[name]?.credentials } : {};
+  if (spec.file === 'notifier') return notifications?.credentials ?? {};
+  return runsAppCode(spec) ? { ...agentCredentials, ...settings[spec.name]?.credentials } : {};
 }

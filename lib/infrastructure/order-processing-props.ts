@@ -14,7 +14,7 @@ import type { AuthorizerSettings, ExternalIssuer, SignIn } from './token-issuer.
 import type { VpcSettings } from './vpc.ts';
 
 export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThroughput' | 'replicas'> {
-  /** The workflows and agents: the default export of `entry`. */
+  /** The workflows, agents and consumers: the default export of `entry`. */
   readonly app: App;
   /** Path of the module whose default export is `app`; it is bundled into each function. */
   readonly entry: string;
@@ -22,11 +22,11 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
   readonly name?: string;
   /** The system's variables, as listed in `README.md`: `{ MAX_FAILURES: '5' }`. */
   readonly variables?: { readonly [name: string]: string };
-  /** Settings by function name: `api`, `scheduler`, `agent-payment`. */
+  /** Settings by function name: `api`, `scheduler`, `agent-payment`, `consumer-expenses`. */
   readonly functions?: { readonly [name: string]: FunctionSettings };
-  /** Environment variables of the agents' functions, such as the URLs of their services. */
+  /** Environment variables of the functions of agents and consumers, such as the URLs of their services. */
   readonly agentEnvironment?: { readonly [name: string]: string };
-  /** Credentials with which agents call their services: `call.credential('PAYMENT_KEY')`. Default: none. */
+  /** Credentials with which agents and consumers call their services: `call.credential('PAYMENT_KEY')`. Default: none. */
   readonly agentCredentials?: AgentCredentials;
   /** Where messages for people may go, beside the topic `notifications`. Default: nowhere else. */
   readonly notifications?: NotificationSettings;

@@ -11,7 +11,7 @@ import { queueNames } from '#ports/messages';
 import { responseQueuePrefix } from '#ports/queues';
 import { readConfig } from '#runtime/config';
 import { onlyWorkflowOf } from '#runtime/default-workflow';
-import { type FunctionSpec, topologyOf } from '#runtime/topology';
+import { type FunctionSpec, runsAppCode, topologyOf } from '#runtime/topology';
 import { Alarms } from './alarms.ts';
 import { TableBackup } from './backup.ts';
 import { type Bundle, bundle, noBundle } from './bundle.ts';
@@ -162,6 +162,7 @@ export class OrderProcessing extends Construct {
     const ofFile: { readonly [file: string]: { readonly [name: string]: string } } = {
       api: { ...issuer, REDRESS_CURSOR_SECRET: this.cursorSecret.secretArn, ...variablesOf(props.notifications) },
       agent: agentEnvironment,
+      consumer: agentEnvironment,
       notifier: variablesOf(props.notifications),
     };
     const queueArnPrefix = Stack.of(this).formatArn({ service: 'sqs', resource: this.queuePrefix, arnFormat: ArnFormat.NO_RESOURCE_NAME });
@@ -171,9 +172,9 @@ export class OrderProcessing extends Construct {
       [...new Set(specs.map(({ file }) => file))].map((file) => [file, isBundled ? bundle(file, entry) : noBundle(file)]),
     );
     const bundleOf = (file: string) => bundles.get(file) as Bundle;
-    // All functions load the same app, but agents have further variables. So the scheduler's function is checked for those without an
-    // agent's variables, and each agent's function for itself.
-    for (const { file, name } of specs.filter(({ file: each }) => isBundled && (each === 'scheduler' || each === 'agent')))
+    // All functions load the same app, but those with its code have further variables. So the scheduler's function is checked for those
+    // without these variables, and each function with code of the app for itself.
+    for (const { file, name } of specs.filter((each) => isBundled && (each.file === 'scheduler' || runsAppCode(each))))
       checkThatItLoads(bundleOf(file).folder, entry, { ...environment, ...ofFile[file], ...settings[name]?.environment });
     return new Map(
       specs.map((spec) => [
@@ -230,6 +231,11 @@ export class OrderProcessing extends Construct {
   /** Allows a program to submit orders as messages. Also register its `SenderId` with the client for which it submits: `PUT /clients/{id}`. */
   grantSubmit(grantee: IGrantable): Grant {
     return this.queues.queue(queueNames.submissions).grantSendMessages(grantee);
+  }
+
+  /** Allows a program to send messages to a consumer. For answers to its errors, also register its `SenderId` with its client. */
+  grantSend(grantee: IGrantable, consumer: string): Grant {
+    return this.queues.queue(queueNames.messages(consumer)).grantSendMessages(grantee);
   }
 
   /**

@@ -4,7 +4,7 @@ import { indexes } from '#adapters/aws/dynamodb/table';
 import { hasCalls } from '#core/checks/calls';
 import { hasObjects } from '#core/recovery/object-names';
 import { collections } from '#ports/documents';
-import { agentOfRequests, isDeadLetterQueue, queueNames } from '#ports/messages';
+import { agentOfRequests, consumerOf, isDeadLetterQueue, queueNames } from '#ports/messages';
 import { channelOf } from '#roles/channels/policy';
 import { agentsWithSecrets } from '#roles/secrets/readers';
 import { type Cast, type FunctionSpec, replyQueuesOf, topologyOf } from '#runtime/topology';
@@ -28,6 +28,7 @@ import {
   orders,
   readsClients,
   readsRules,
+  repeatsCalls,
   solutionFigures,
   type TableRights,
 } from './document-rights.ts';
@@ -142,7 +143,13 @@ const supervising = (app: Cast): Permissions => ({
 const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) => Permissions } = {
   api: (_, app) => ({
     // The API resubmits dead letters to any queue.
-    ...creating(withQueues(scheduling(app), [...answers(app), ...app.agents.map(({ name }) => queueNames.replies(name))])),
+    ...creating(
+      withQueues(scheduling(app), [
+        ...answers(app),
+        ...app.agents.map(({ name }) => queueNames.replies(name)),
+        ...(app.consumers ?? []).map(({ name }) => queueNames.messages(name)),
+      ]),
+    ),
     documents: ofApi,
     looksInto: consumedBy(app),
     indexes: [...orderIndexes, ...listIndexes, indexes.listC.name],
@@ -184,6 +191,13 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
       ),
     };
   },
+  // The handlers of a consumer submit, signal and cancel orders.
+  consumer: (spec, app) => ({
+    ...withDocuments(judging(spec, creating(scheduling(app))), [keepsMessages, ...asksRules, repeatsCalls]),
+    answersClients: false,
+    breakers: sourcesOf(spec).flatMap((queue) => consumerOf(queue) ?? []),
+    dayKeys: 'make',
+  }),
   supervisor: ({ schedules }, app) => {
     const given = supervising(app);
     return schedules.some(({ input }) => input.task === 'sweep')

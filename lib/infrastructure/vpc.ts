@@ -2,7 +2,7 @@ import { type ISecurityGroup, type IVpc, SecurityGroup, type SubnetSelection } f
 import { Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { FunctionOptions } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
-import type { FunctionSpec } from '#runtime/topology';
+import { type FunctionSpec, runsAppCode } from '#runtime/topology';
 
 /** The network of functions. They still call AWS, so it needs a NAT gateway, or endpoints of the services. */
 export interface VpcSettings {
@@ -23,7 +23,7 @@ export function networkFor(scope: Construct, settings: VpcSettings | undefined):
   const { vpc, subnets, securityGroups, functions = 'agents' } = settings;
   const groups = securityGroups ?? [new SecurityGroup(scope, 'SecurityGroup', { vpc, description: 'Functions of Redress' })];
   const network = { vpc, securityGroups: [...groups], ...(subnets ? { vpcSubnets: subnets } : {}) };
-  return ({ file }) => (functions === 'all' || file === 'agent' ? network : undefined);
+  return ({ file }) => (functions === 'all' || runsAppCode({ file }) ? network : undefined);
 }
 
 const interfaceActions = [

@@ -78,6 +78,9 @@ const advancing: ReadonlySet<string> = new Set(['api', 'submissions', 'children'
 /** Whether a function starts or advances orders. Only such functions compare the app's workflows with the recorded definitions. */
 export const advancesOrders = (role: string): boolean => advancing.has(role.startsWith(consumerPrefix) ? 'consumer' : role);
 
+/** Whether a function runs the app's own code, which calls remote services: operations of agents, and handlers of consumers. */
+export const runsAppCode = ({ file }: Pick<FunctionSpec, 'file'>): boolean => file === 'agent' || file === 'consumer';
+
 const consumerPrefix = 'consumer-';
 
 const schedulerVisibilityMs = 30_000;

@@ -2,9 +2,11 @@ import {
   call,
   defineAgent,
   defineApp,
+  defineConsumer,
   defineWorkflow,
   delay,
   fault,
+  messageType,
   operation,
   PermanentFailure,
   parallel,
@@ -63,5 +65,25 @@ const outer = defineWorkflow('outer', { version: 1, order: Order, toOperator: [S
   sequence(call(nothing, { item: order.item }), call(inner, { item: order.item })),
 );
 
+/** Starts an order of each kind, and cancels it. */
+const ledger = defineConsumer('ledger', {
+  entry: messageType({
+    body: Note,
+    async handle({ note }, { orders, messageId }) {
+      run({ note });
+      for (const workflow of ['both', 'outer', 'later', 'nothing', 'failing']) {
+        const submitted = await orders.submit({ workflow, idempotencyKey: `${messageId}/${workflow}`, order: { item: note } });
+        if (submitted.outcome !== 'accepted') throw new PermanentFailure('Refused', 'The order is not accepted.');
+        const { orderId } = submitted.order;
+        if ((await orders.get(orderId)) && workflow !== 'nothing') await orders.cancel(orderId, 'a mistake');
+      }
+    },
+  }),
+});
+
 /** A small app that needs every right that a role can use. */
-export default defineApp({ workflows: [one, both, later, stamped, nothing, failing, inner, outer], agents: [stock, post] });
+export default defineApp({
+  workflows: [one, both, later, stamped, nothing, failing, inner, outer],
+  agents: [stock, post],
+  consumers: [ledger],
+});

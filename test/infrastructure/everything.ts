@@ -13,6 +13,7 @@ import { deadLetterDocument, deadLetterId } from '#roles/dead-letters/dead-lette
 import { outboxMs } from '#roles/scheduler/deadlines';
 import { acquireLease } from '#roles/scheduler/lease';
 import { childIdOf } from '#roles/submission/submission';
+import { queueEvent } from '#runtime/host/event-source';
 import { topologyOf } from '#runtime/topology';
 import app from './app.ts';
 import type { Roles } from './roles.ts';
@@ -35,6 +36,7 @@ export async function everything(roles: Roles, deployment: AwsConfig): Promise<v
   await readings(roles);
   await ordersByMessage(roles);
   await requestedOnce(roles);
+  await messagesForAConsumer(roles);
   await stuckOrders(roles);
   await blockedOrders(roles);
   await callingOrders(roles, deployment);
@@ -127,6 +129,26 @@ async function ordersByMessage(roles: Roles): Promise<void> {
   await post({ client: 'somebody', idempotencyKey: 'm-5', workflow: 'both', order });
   await roles.deliver(queueNames.submissions, (message) => ({ ...message, senderId: 'robot' }));
   await roles.settle();
+}
+
+/** Messages that start orders, that cannot be handled, and whose service is away until the breaker opens. */
+async function messagesForAConsumer(roles: Roles): Promise<void> {
+  const queue = queueNames.messages('ledger');
+  const send = (note: string, times = 1) =>
+    roles.outside.queues.send(
+      Array.from({ length: times }, () => ({ queue, body: JSON.stringify({ v: 1, type: 'entry', conversation: note, body: { note } }) })),
+    );
+  await send('tea');
+  // Once more, as after a crash.
+  const [message] = await roles.outside.queues.receive(queue, { max: 1, visibilityMs: 1000, waitMs: 0 });
+  assert.ok(message);
+  for (const _ of [1, 2]) await roles.run('consumer-ledger', queueEvent(queue, [message]));
+  await send('sold out');
+  await roles.settle();
+  await send('nobody there', 6);
+  await roles.deliver(queue);
+  assert.equal((await roles.outside.store.breaker('ledger'))?.closedAt, null);
+  await roles.lose(queue);
 }
 
 /** Puts one order in Error, where an operator keeps the instruction that resolves its task, and leaves one to the sweeper. */
@@ -356,6 +378,9 @@ async function messagesDeadLetter(roles: Roles): Promise<void> {
     await treat('POST', `${path}/resubmit`, 202);
     await roles.settle();
   }
+  const entry = JSON.stringify({ v: 1, type: 'entry', body: { note: 'tea' } });
+  await treat('POST', `${await deadLetter(queueNames.messages('ledger'), entry, 'nobody')}/resubmit`, 202);
+  await roles.settle();
   await treat('DELETE', await deadLetter(queueNames.wakeUps, 'torn', 'nobody'), 200);
   assert.equal((await roles.call('GET', '/channels/stock/dead-letters', operator)).status, 200);
 }
@@ -421,7 +446,7 @@ async function poison(roles: Roles): Promise<void> {
   const { queues, store } = roles.outside;
   const consumed = topologyOf(app).flatMap(({ sources }) => sources.map(({ queue }) => queue));
   for (const queue of consumed.filter((each) => !each.endsWith('-dead'))) {
-    const said = { orderId: 'o', path: 'p', requestId: 'o/p/1#1.1', attempt: 1, epoch: 1 };
+    const said = { orderId: 'o', path: 'p', requestId: 'o/p/1#1.1', attempt: 1, epoch: 1, conversation: 'c' };
     const body = JSON.stringify({ v: 1, type: 'nonsense', ...said, client: 'shop', idempotencyKey: 'm-99', responseChannel: answered });
     const id = conversationOf({ queue, messageId: '', body });
     const content = { failures: 1, attempts: [{ at: 0, error: 'It failed.' }] };

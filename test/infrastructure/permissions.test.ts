@@ -248,7 +248,13 @@ describe('a role may do what its function does, and nothing else', () => {
       statementsOf(stack, roleIdOf(name)).flatMap((each) => (isOfDayKeys(each.Condition) ? actionsOf(each) : []));
     const all = [...stack.orders.functions.keys()].flatMap((name) => (rightsOf(name).length > 0 ? [[name, rightsOf(name)]] : []));
     const make = ['kms:Decrypt', 'kms:GenerateDataKey'];
-    assert.deepEqual(Object.fromEntries(all), { api: make, submissions: make, bulk: ['kms:Decrypt'], 'dead-letter': make });
+    assert.deepEqual(Object.fromEntries(all), {
+      api: make,
+      submissions: make,
+      'consumer-ledger': make,
+      bulk: ['kms:Decrypt'],
+      'dead-letter': make,
+    });
   });
 
   test('every function has its own role, and every role and policy is covered here', () => {
@@ -289,7 +295,7 @@ test('X-13: the dead-letter function writes no order: it keeps messages, deletes
   const written = statementsOf(stack, roleIdOf('dead-letter'))
     .filter(({ Action }) => /dynamodb:(Put|Delete|Update)/.test(String(Action)))
     .map(({ Action, Condition }) => [Action, Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys']]);
-  const channels = ['submissions', 'workflows', 'stock', 'post', 'wake-ups'];
+  const channels = ['submissions', 'workflows', 'stock', 'post', 'ledger', 'wake-ups'];
   assert.deepEqual(written, [
     [['dynamodb:GetItem', 'dynamodb:PutItem'], ['KEY#*']],
     [['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:DeleteItem'], channels.map(collections.tracks)],
@@ -315,7 +321,7 @@ describe('only roles with a use for it reach a partition, or the content of an o
   });
 
   test('the supervisor, the sweeper and the dead-letter function read only the head of an order, and no item of the table as a whole', () => {
-    const readers = ['api', 'submissions', 'children', 'scheduler', 'bulk'];
+    const readers = ['api', 'submissions', 'children', 'consumer-ledger', 'scheduler', 'bulk'];
     const partition = keys.order('o1').pk;
     // Tasks lie beside their orders, and IAM limits no read by sort key.
     const reading = [...readers, 'notifier'];
@@ -372,7 +378,7 @@ describe('the rights to close a channel are narrow', () => {
     .map(({ spec }) => spec.name);
 
   test('F-108: a function may disable only its own mappings; the supervisor may disable all that can be closed', () => {
-    assert.deepEqual(closing, ['submissions', 'children', 'agent-stock', 'agent-post', 'scheduler']);
+    assert.deepEqual(closing, ['submissions', 'children', 'agent-stock', 'agent-post', 'consumer-ledger', 'scheduler']);
     for (const name of closing) assert.deepEqual(functionsIn(name), arnsOf([name]), name);
     assert.deepEqual(functionsIn('supervisor'), arnsOf(closing));
     for (const name of ['api', 'sweeper', 'dead-letter']) assert.equal(functionsIn(name), undefined, name);

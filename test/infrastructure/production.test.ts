@@ -52,7 +52,7 @@ const stack = synthesize({
 const roleIdOf = (name: string): string => functionOf(stack, name).Role['Fn::GetAtt'][0];
 const statementsFor = (name: string, action: string): readonly Statement[] =>
   statementsOf(stack, roleIdOf(name)).filter(({ Action }) => [Action].flat().includes(action));
-const agents = ['agent-stock', 'agent-post'];
+const callers = ['agent-stock', 'agent-post', 'consumer-ledger'];
 const names = [...stack.orders.functions.keys()];
 
 /** Asserts that the construct refuses properties, with a remedy. Nothing is synthesized. */
@@ -115,10 +115,10 @@ describe('A8: the firewall of the API', () => {
 });
 
 describe('A15: functions in a network', () => {
-  test('the agents run in its private subnets, with one security group for all; the other functions stay outside', () => {
+  test('the agents and consumers run in its private subnets, with one security group for all; the other functions stay outside', () => {
     const { Ref, 'Fn::GetAtt': group = [Ref] } = (theGroups('agent-stock')[0] ?? {}) as { Ref?: string; 'Fn::GetAtt'?: [string] };
     assert.ok(ofType(stack, 'EC2::SecurityGroup').some(([id]) => id === group[0]));
-    for (const name of names) assert.deepEqual(theGroups(name), agents.includes(name) ? theGroups('agent-stock') : [], name);
+    for (const name of names) assert.deepEqual(theGroups(name), callers.includes(name) ? theGroups('agent-stock') : [], name);
   });
 
   test('Lambda may create network interfaces in the name of an agent, and the code of the agent may not', () => {
@@ -138,9 +138,9 @@ describe('A15: credentials of agents', () => {
   test('the template says where they are stored, and has no value of one', () => {
     const placesOf = (name: string): unknown => functionOf(stack, name).Environment.Variables['REDRESS_CREDENTIALS'];
     const shared = { PAYMENT_KEY: { secret: secretArn, field: 'key' } };
-    assert.deepEqual(JSON.parse(String(placesOf('agent-stock'))), shared);
+    for (const name of ['agent-stock', 'consumer-ledger']) assert.deepEqual(JSON.parse(String(placesOf(name))), shared);
     assert.deepEqual(JSON.parse(String(placesOf('agent-post'))), { ...shared, POST_KEY: { parameter: '/post/key' } });
-    for (const name of names.filter((each) => !agents.includes(each))) assert.equal(placesOf(name), undefined, name);
+    for (const name of names.filter((each) => !callers.includes(each))) assert.equal(placesOf(name), undefined, name);
     assert.doesNotMatch(JSON.stringify(stack.resources), /resolve:(secretsmanager|ssm)/);
   });
 

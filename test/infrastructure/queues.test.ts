@@ -30,10 +30,17 @@ const mappings = ofType(stack, 'Lambda::EventSourceMapping').map(([, { Propertie
 }));
 
 const pairs = ['stock', 'post'].flatMap((agent) => [queueNames.requests(agent), queueNames.replies(agent)]);
-const consumed = [...pairs, queueNames.calls, queueNames.callReplies, queueNames.wakeUps, queueNames.submissions];
+const consumed = [
+  ...pairs,
+  queueNames.calls,
+  queueNames.callReplies,
+  queueNames.wakeUps,
+  queueNames.submissions,
+  queueNames.messages('ledger'),
+];
 
 describe('the queues of a deployment', () => {
-  test('F-35: each agent has a request queue that it alone reads, and a reply queue that the scheduler reads', () => {
+  test('F-35, F-174: each agent has a request queue that it alone reads, and a reply queue that the scheduler reads; each consumer reads its own queue', () => {
     const readers = Object.fromEntries(mappings.map(({ queue, job }) => [queue, job]));
     assert.deepEqual(readers, {
       'stock-requests': 'agent-stock',
@@ -44,6 +51,7 @@ describe('the queues of a deployment', () => {
       'workflows-replies': 'scheduler',
       'wake-ups': 'scheduler',
       submissions: 'submissions',
+      'ledger-messages': 'consumer-ledger',
       ...Object.fromEntries(consumed.map((queue) => [`${queue}-dead`, 'dead-letter'])),
     });
     assert.equal(mappings.length, 2 * consumed.length);

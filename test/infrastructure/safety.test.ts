@@ -102,6 +102,7 @@ describe('grants allow what is needed, and nothing else', () => {
   });
 
   const queues = [
+    'ledger-messages',
     'post-replies',
     'post-requests',
     'stock-replies',

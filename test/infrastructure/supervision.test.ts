@@ -146,9 +146,9 @@ test('F-47: each run reports the orders it looked at and their greatest lateness
   for (const metric of ['supervisorLooked', 'detectionDelayMs', 'expiryCounted']) assert.ok(page.includes(metric), metric);
 });
 
-test('X-45: each agent has an alarm on the metric with which its function reports an outage of its service', () => {
+test('X-45, F-174: each agent and each consumer has an alarm on the metric with which its function reports an outage of its service', () => {
   const alarms = ofType(defaults(), 'CloudWatch::Alarm').filter(([, { Properties }]) => Properties['MetricName'] === 'serviceAway');
-  const agents = [...defaults().orders.functions.keys()].filter((name) => name.startsWith('agent-'));
+  const agents = [...defaults().orders.functions.keys()].filter((name) => /^(agent|consumer)-/.test(name));
   const roles = agents.map((name) => functionOf(defaults(), name).Environment.Variables['REDRESS_ROLE']);
   assert.deepEqual(
     alarms

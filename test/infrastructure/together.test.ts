@@ -75,7 +75,19 @@ describe('several agents may share one function', () => {
     const together = synthesize({ props: { agents: 'together', functions: { agents: { memorySize: 2048 } } } });
     assert.deepEqual(
       [...together.orders.functions.keys()],
-      ['api', 'submissions', 'children', 'agents', 'scheduler', 'supervisor', 'sweeper', 'bulk', 'notifier', 'dead-letter'],
+      [
+        'api',
+        'submissions',
+        'children',
+        'agents',
+        'consumer-ledger',
+        'scheduler',
+        'supervisor',
+        'sweeper',
+        'bulk',
+        'notifier',
+        'dead-letter',
+      ],
     );
     const { Environment, MemorySize, Role } = functionOf(together, 'agents');
     assert.deepEqual([Environment.Variables['REDRESS_AGENTS'], MemorySize], ['stock,post', 2048]);
