@@ -174,7 +174,8 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     looksInto: [queueNames.wakeUps, ...replyQueuesOf(app)],
     dayKeys: 'read',
   }),
-  notifier: () => ({ ...none, documents: ofNotifier, announces: true, notifies: true }),
+  // It reports questions that nobody takes to their orders.
+  notifier: () => ({ ...none, documents: ofNotifier, sendsTo: [queueNames.wakeUps], announces: true, notifies: true }),
   // The scheduler also requeues a message that meets a lease or has lost too many races.
   scheduler: (spec, app) => withDocuments(judging(spec, scheduling(app)), [keepsMessages, ...asksRules]),
   // An agent also requeues a request while its circuit breaker is open.

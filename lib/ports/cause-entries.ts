@@ -26,6 +26,19 @@ export type CauseContent =
       /** The order watches whether the instruction helps. */
       readonly isVerified?: true;
     }
+  /** A rule has handed the task of a question to other people, or has given them more time (F-177). */
+  | {
+      readonly kind: 'handed';
+      readonly orderId: string;
+      readonly submittedAt: number;
+      readonly seq: number;
+      readonly at: number;
+      /** The number of the exception about which the rule has decided. */
+      readonly exception: number;
+      readonly group?: string;
+      readonly text?: string;
+      readonly dueSeconds?: number;
+    }
   /** Whether the instruction that resolved a task has helped. The order may be one that replaces that of the task. */
   | {
       readonly kind: 'verified';

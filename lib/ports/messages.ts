@@ -2,6 +2,8 @@ import * as z from 'zod';
 import { workflowsAgent } from '#core/data/child-order';
 import type { CancelCommand, RequestCommand } from '#core/data/command';
 import { isObject, type Json, type JsonObject } from '#core/data/json';
+import { peopleLimits } from '#core/definition/people';
+import { unattendedReasons } from '#core/exceptions/unattended';
 import { NewerMessageError } from './errors.ts';
 import { groupOf, type Outgoing } from './queues.ts';
 
@@ -188,6 +190,10 @@ export const WakeUp = z.object({
       uses: z.array(z.object({ path: id, object: id })),
       isTooMany: z.literal(true).optional(),
     })
+    .optional(),
+  /** Nobody takes the task of this number, a question. */
+  unattended: z
+    .object({ id, seq: z.int().min(1), why: z.enum(unattendedReasons), group: z.string().min(1).max(peopleLimits.groupCharactersMax) })
     .optional(),
 });
 export type WakeUp = z.infer<typeof WakeUp>;

@@ -79,6 +79,8 @@ export interface TaskRecord {
   readonly remindedFor?: number;
   /** How often the task was handed to the next group, and to which one. Absent: never. */
   readonly escalation?: { readonly level: number; readonly to: string | null };
+  /** When a rule last handed it to other people, and the number of the exception about which the rule decided. Absent: never. */
+  readonly handed?: { readonly at: number; readonly exception: number };
   /** The oldest first, at most `taskLimits.commentsMax`. Absent: none. */
   readonly comments?: readonly TaskComment[];
   /** The last calls with an idempotency key. */

@@ -17,6 +17,10 @@ export function createSystemNotifier(system: System): Notifier {
     reminderMs: config.taskReminderMs,
     dueMs: config.taskDueMs,
     consoleUrl: config.consoleUrl,
+    async isEmpty(name) {
+      const group = await groups.group(name);
+      return group !== undefined && group.members.length === 0 && group.notify.length === 0;
+    },
     async destinationsOf(name) {
       const own = (await groups.group(name))?.notify ?? [];
       return own.length > 0 ? own : usual;

@@ -1,4 +1,5 @@
 import {
+  askOperator,
   call,
   defineAgent,
   defineApp,
@@ -57,6 +58,10 @@ const nothing = defineWorkflow('nothing', { version: 1, order: Order }, () => se
 
 const Spoilt = fault('Spoilt');
 const failing = defineWorkflow('failing', { version: 1, order: Order, toOperator: [Spoilt] }, () => raise(Spoilt, 'At once.'));
+/** Asks a group of people. */
+const asking = defineWorkflow('asking', { version: 1, order: Order, people: { group: 'nobody' } }, () =>
+  sequence(askOperator('ask', { question: 'What now?', answer: Note })),
+);
 /** Starts with calls: one order requests both agents, one waits for a person. */
 const inner = defineWorkflow('inner', { version: 1, order: Order }, ({ order }) =>
   parallel(call(both, { item: order.item }), call(later, { item: order.item }), call(failing, { item: order.item })),
@@ -83,7 +88,7 @@ const ledger = defineConsumer('ledger', {
 
 /** A small app that needs every right that a role can use. */
 export default defineApp({
-  workflows: [one, both, later, stamped, nothing, failing, inner, outer],
+  workflows: [one, both, later, stamped, nothing, failing, asking, inner, outer],
   agents: [stock, post],
   consumers: [ledger],
 });

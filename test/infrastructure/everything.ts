@@ -298,6 +298,13 @@ async function notifications(roles: Roles): Promise<void> {
   assert.equal((await roles.call('PUT', '/groups/operators', group)).status, 201);
   assert.equal((await roles.call('GET', '/groups', operator)).status, 200);
   await roles.supervise('notifier');
+  // Nobody is there for a question: its order hears of it.
+  const nobody = { as: 'admin', body: { members: [], notify: [], reason: 'an empty team' } } as const;
+  assert.equal((await roles.call('PUT', '/groups/nobody', nobody)).status, 201);
+  await submit(roles, 'asking');
+  await roles.settle();
+  await roles.supervise('notifier');
+  await roles.settle();
   await submit(roles, 'failing');
   await roles.settle();
   await roles.supervise('notifier');

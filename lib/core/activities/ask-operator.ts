@@ -32,5 +32,6 @@ export const askOperator: Behavior<AskOperator, Record<string, never>> = {
     const data = more ? { data: more.value } : {};
     return { verb: 'ask', state: {}, question: { type: operatorAsked, class: 'expected', permanent: true, message, ...data } };
   },
-  repeat: (_, __, { answer }) => close(succeeded(answer ?? null)),
+  // Without an answer, people are asked again: a rule has decided so.
+  repeat: (node, _, context) => (context.answer === undefined ? askOperator.execute(node, context) : close(succeeded(context.answer))),
 };

@@ -7,7 +7,7 @@ import type { CauseEntry } from './store.ts';
 /** Returns the announcements of a cause (F-136): its exception with all parameters, and its task. */
 export function announcementsOf(entry: CauseEntry): readonly Announcement[] {
   const { id } = entry;
-  if (entry.kind === 'verified') return [];
+  if (entry.kind === 'verified' || entry.kind === 'handed') return [];
   if (entry.kind === 'closed') {
     const { orderId, handling, hasException, hasNoTask } = entry;
     if (hasNoTask) return [];

@@ -9,6 +9,7 @@ import { compareAndSet } from '#ports/util/compare-and-set';
 import { dayMs, dayOf } from '#ports/util/days';
 import { newTaskEntry } from '#roles/notifier/agenda';
 import { type CountedUse, figuresAdd } from '#roles/solutions/figures';
+import { handingOf } from './handed.ts';
 import {
   closedBeforeOpened,
   exceptionDocument,
@@ -23,10 +24,10 @@ import {
 } from './records.ts';
 
 type Store = Documents & Tallies;
-export type CauseEntry = Extract<OutboxEntry, { kind: 'opened' | 'closed' | 'verified' }>;
+export type CauseEntry = Extract<OutboxEntry, { kind: 'opened' | 'closed' | 'handed' | 'verified' }>;
 
-export const isCauseEntry = (entry: OutboxEntry): entry is CauseEntry =>
-  entry.kind === 'opened' || entry.kind === 'closed' || entry.kind === 'verified';
+const causeKinds: ReadonlySet<OutboxEntry['kind']> = new Set(['opened', 'closed', 'handed', 'verified']);
+export const isCauseEntry = (entry: OutboxEntry): entry is CauseEntry => causeKinds.has(entry.kind);
 
 /** Most fingerprints of a workflow and day that count messages. Clients choose texts that messages quote, and could make a million groups. */
 export const fingerprintsMax = 500;
@@ -69,11 +70,12 @@ const keyText = ({ collection, id }: Place): string => `${collection} ${id}`;
 
 function writesOf(entry: CauseEntry, store: Store, read: Read): Promise<readonly RecordWrite[]> {
   if (entry.kind === 'opened') return openingOf(entry, store, read);
+  if (entry.kind === 'handed') return handingOf(entry, read);
   return entry.kind === 'closed' ? closingOf(entry, read) : verdictOf(entry, read);
 }
 
 type Place = Pick<Document, 'collection' | 'id'>;
-type Read = (place: Place) => Promise<Document | undefined>;
+export type Read = (place: Place) => Promise<Document | undefined>;
 
 async function openingOf(
   { exception: given, task: opened }: Extract<CauseEntry, { kind: 'opened' }>,

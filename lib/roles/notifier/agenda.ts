@@ -7,7 +7,14 @@ import type { TaskRecord } from '#ports/tasks';
 /** What the notifier must look at. The record that an entry names decides: an entry may be late, or be there twice. */
 export type AgendaSubject =
   /** A task, in a document: one of which people have not heard, or one whose reminder is due. */
-  | { readonly what: 'task'; readonly collection: string; readonly id: string; readonly isNew: boolean }
+  | {
+      readonly what: 'task';
+      readonly collection: string;
+      readonly id: string;
+      readonly isNew: boolean;
+      /** The rules have been asked about its empty group: the number of the exception for which it was handed over last, 0 without one. */
+      readonly asked?: number;
+    }
   | { readonly what: 'notice'; readonly group: string; readonly key: string }
   | { readonly what: 'delivery'; readonly id: string };
 

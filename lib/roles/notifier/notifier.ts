@@ -3,6 +3,7 @@ import type { Clock } from '#ports/clock';
 import type { Documents } from '#ports/documents';
 import { isFatal } from '#ports/errors';
 import type { Publisher } from '#ports/event-bus';
+import type { Queues } from '#ports/queues';
 import type { Sender } from '#ports/sender';
 import type { Tallies } from '#ports/tallies';
 import type { Telemetry } from '#ports/telemetry';
@@ -21,6 +22,9 @@ export interface NotifierOptions {
   readonly sender: Sender;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
+  readonly queues: Pick<Queues, 'send'>;
+  /** Whether a group of people is known and has neither members nor destinations. */
+  readonly isEmpty: (group: string) => Promise<boolean>;
   /** Returns where a group of people hears of its tasks. */
   readonly destinationsOf: (group: string) => Promise<readonly Destination[]>;
   /** Returns until when a notice is muted: milliseconds since 1970, 0 if it is not. */

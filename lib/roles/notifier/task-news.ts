@@ -3,25 +3,26 @@ import { type RemindedTask, reminderAt, reminderOf } from '#core/notifications/r
 import type { Documents } from '#ports/documents';
 import type { Publisher } from '#ports/event-bus';
 import { timeText } from '#ports/messages';
+import type { Queues } from '#ports/queues';
 import type { TaskRecord } from '#ports/tasks';
 import { isTombstone, taskDocument, taskIn } from '#roles/exceptions/records';
 import type { Agenda, AgendaEntry, AgendaSubject } from './agenda.ts';
 import type { TaskNews } from './notices.ts';
+import { type GroupPorts, hearerOf, isOpenQuestion, reportUnattended, usualGroup } from './unattended.ts';
 
 /** An entry about a task. */
 export type TaskEntry = AgendaEntry & { readonly subject: Extract<AgendaSubject, { what: 'task' }> };
 
-export interface TaskNewsOptions {
+export interface TaskNewsOptions extends GroupPorts {
   readonly store: Pick<Documents, 'document' | 'putDocument'>;
   readonly agenda: Agenda;
+  /** Takes the reports that nobody takes a question. */
+  readonly queues: Pick<Queues, 'send'>;
   readonly publisher: Publisher;
   readonly now: number;
   /** The interval between the first two reminders of a task that gives none. */
   readonly reminderMs: number;
 }
-
-/** The group of tasks that name none. */
-export const usualGroup = 'operators';
 
 /** A task may be missing because the write that opens it puts its entry first. */
 const missing = { lookEveryMs: 60_000, dropAfterMs: 86_400_000 } as const;
@@ -44,16 +45,37 @@ export async function newsOf(
   const done = () => agenda.remove(entry);
   if (at === undefined) return { done };
   if (isNew) {
-    await agenda.put(at, { ...entry.subject, isNew: false });
-    return { news: toldOf(task, task.group ?? usualGroup, { opened: 1, reminded: 0, lastAt: task.openedAt }), done };
+    await agenda.put(at, { what: 'task', collection, id, isNew: false });
+    const news = await openedNews(task, entry, options);
+    return { ...(news ? { news } : {}), done };
   }
   const isCounted = task.remindedFor === entry.at;
   if (!isCounted && at > now) return { done: () => agenda.move(entry, at) };
   const reminded = await remind(task, entry, isCounted, options);
   // Another process, or a person, has changed the task: the next pass looks again.
   if (!reminded) return { done: async () => {} };
-  const group = reminded.escalation?.to ?? reminded.group ?? usualGroup;
+  if (reminded.reminders === 1 && isOpenQuestion(task))
+    await reportUnattended(task, { id: `${task.id}/late/${entry.at}`, why: 'nobody-in-time' }, options);
+  const group = await hearerOf(reminded.escalation?.to ?? reminded.group ?? usualGroup, options);
   return { news: toldOf(reminded, group, { opened: 0, reminded: 1, lastAt: now }), done };
+}
+
+/** How long people wait for the decision of the rules about an empty group. */
+const decisionMs = 10_000;
+
+/** Returns the news of a new task. The rules are asked first about a question to an empty group; its news then go to the admins. */
+async function openedNews(task: TaskRecord, { subject }: TaskEntry, options: TaskNewsOptions): Promise<TaskNews | undefined> {
+  const { agenda, now, isEmpty } = options;
+  const handed = task.handed?.exception ?? 0;
+  // A rule has handed the task over meanwhile: the news of its new people have an entry of their own.
+  if (subject.asked !== undefined && subject.asked !== handed) return undefined;
+  const group = task.group ?? usualGroup;
+  if (subject.asked === undefined && isOpenQuestion(task) && (await isEmpty(group))) {
+    await reportUnattended(task, { id: `${task.id}/empty/${handed}`, why: 'group-empty' }, options);
+    await agenda.put(now + decisionMs, { ...subject, asked: handed });
+    return undefined;
+  }
+  return toldOf(task, await hearerOf(group, options), { opened: 1, reminded: 0, lastAt: task.openedAt });
 }
 
 /**

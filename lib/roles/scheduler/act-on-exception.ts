@@ -1,4 +1,5 @@
 import type { EventContent, RuledAction } from '#core/data/event';
+import { type Fault, isQuestion } from '#core/data/fault';
 import type { Json } from '#core/data/json';
 import type { Blocked } from '#core/data/state';
 import { isRemote, type RemoteActivity } from '#core/definition/definition';
@@ -18,8 +19,8 @@ import { watch } from './rule-watches.ts';
 /** The result of a decision about an exception. */
 export type Acted =
   | { readonly how: 'acted'; readonly draft: Draft; readonly control: Handling['control']; readonly round: number }
-  /** The exception is left to a person. */
-  | { readonly how: 'left'; readonly draft?: Draft; readonly wishes?: TaskWishes };
+  /** The exception is left to a person. `problem`: the rule itself failed or is stopped, and the order goes on waiting for an answer. */
+  | { readonly how: 'left'; readonly draft?: Draft; readonly wishes?: TaskWishes; readonly problem?: Fault };
 
 type Instructed = Extract<EventContent, { type: 'instructed' }>['instruction'];
 
@@ -48,7 +49,11 @@ export function actOnException(before: Draft, { blocked, seq, fingerprint }: Sto
     // An instruction about an activity for which the order is not blocked leaves the order blocked.
     return { how: 'acted', draft: blocked.reported ? applyEvent(next, goOn) : next, control, round: 0 };
   };
-  if (refusal !== undefined) return decided({ kind: 'raise', fault: ruleFailed(ruleId, refusal), toPerson: true }, 'none');
+  // A question stays open: the fault of a rule must not take its place.
+  const isAsked = before.instance.state.blocked !== undefined && isQuestion(before.instance.state.blocked.fault);
+  const leave = (fault: Fault): Acted =>
+    isAsked ? { how: 'left', problem: fault } : decided({ kind: 'raise', fault, toPerson: true }, 'none');
+  if (refusal !== undefined) return leave(ruleFailed(ruleId, refusal));
   switch (action.kind) {
     case 'retry':
       return decided({ kind: 'retry', afterSeconds: action.afterSeconds }, 'ready');
@@ -58,7 +63,7 @@ export function actOnException(before: Draft, { blocked, seq, fingerprint }: Sto
       return given({ kind: 'replace-input', path: placeOf(blocked), input: action.input }, 'ready');
     case 'raise': {
       const { fault, toPerson, round } = action;
-      return decided({ kind: 'raise', fault, toPerson }, toPerson ? 'none' : 'resumed', round);
+      return toPerson ? leave(fault) : decided({ kind: 'raise', fault, toPerson }, 'resumed', round);
     }
     case 'handle':
       return { how: 'acted', draft: beginHandler(draft, decision, action, { blocked, seq }), control: action.control, round: 0 };

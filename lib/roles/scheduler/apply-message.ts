@@ -16,6 +16,7 @@ import { isForAgent, isValid, replied } from './replies.ts';
 import { report } from './reports.ts';
 import { noteRestart } from './restarts.ts';
 import type { Incoming } from './types.ts';
+import { unattended } from './unattended.ts';
 
 /** Applies one message to the order, and notes whether the message changed something. */
 export function applyMessage(draft: Draft, message: Incoming): Draft {
@@ -27,7 +28,7 @@ export function applyMessage(draft: Draft, message: Incoming): Draft {
     message.type === 'instruction' ||
     message.type === 'report' ||
     message.type === 'handled' ||
-    (message.type === 'inconsistent' && applied.instance !== draft.instance);
+    ((message.type === 'inconsistent' || message.type === 'unattended') && applied.instance !== draft.instance);
   return isTaken ? { ...applied, taken: [...applied.taken, message.id] } : applied;
 }
 
@@ -53,6 +54,8 @@ function appliedMessage(draft: Draft, message: Incoming): Draft {
       return handlerEnded(draft, message);
     case 'inconsistent':
       return inconsistent(draft, message);
+    case 'unattended':
+      return unattended(draft, message);
     case 'lock':
       return lockFor(draft, message);
     case 'unlock':

@@ -81,6 +81,7 @@ function sinceOf(entry: OutboxEntry): number {
       return entry.handling.at;
     case 'objects':
       return entry.closedAt;
+    case 'handed':
     case 'verified':
       return entry.at;
   }

@@ -59,7 +59,7 @@ interface Origin {
   readonly causedBy?: string;
 }
 
-interface Detected {
+export interface Detected {
   readonly blocked: Blocked;
   readonly cause: Cause;
   readonly exception: ExceptionRecord;
@@ -77,11 +77,13 @@ function detect(draft: Draft, blocked: Blocked, { causedBy }: Origin): Detected 
 }
 
 type Managed =
-  | { readonly goesOn: false; readonly draft: Draft }
+  /** `wishes`, `problem`: see `Acted`. */
+  | { readonly goesOn: false; readonly draft: Draft; readonly wishes?: TaskWishes; readonly problem?: Fault }
   /** A rule acted. The order may be blocked again, in the given round. */
-  | { readonly goesOn: true; readonly draft: Draft; readonly round: number };
+  | { readonly goesOn: true; readonly draft: Draft; readonly round: number; readonly ruleId: string };
 
-function manage(draft: Draft, detected: Detected, origin: Origin): Managed {
+/** Diagnoses an exception, asks the rules, and carries out what they decide. */
+export function manage(draft: Draft, detected: Detected, origin: Origin): Managed {
   const { blocked, cause, exception } = detected;
   const decided = decisionsFor(draft, detected, origin);
   if (decided === 'needs journal') return { goesOn: false, draft: { ...draft, needs: 'journal' } };
@@ -93,11 +95,12 @@ function manage(draft: Draft, detected: Detected, origin: Origin): Managed {
   const acted: Acted = main ? actOnException(diagnosed, { blocked, seq, fingerprint }, main) : { how: 'left' };
   if (acted.how === 'acted' && main) {
     const handling: Handling = { by: 'rule', id: main.ruleId, control: acted.control, at: draft.now };
-    return { goesOn: true, draft: handled(acted.draft, detected, handling), round: acted.round };
+    return { goesOn: true, draft: handled(acted.draft, detected, handling), round: acted.round, ruleId: main.ruleId };
   }
   const wishes = { ...(acted.how === 'left' ? acted.wishes : {}), ...candidatesIn(decided) };
   const waiting = acted.how === 'left' ? (acted.draft ?? diagnosed) : diagnosed;
-  return { goesOn: false, draft: { ...waiting, diagnosis: { blocked, wishes, causedBy: origin.causedBy } } };
+  const problem = acted.how === 'left' && acted.problem ? { problem: acted.problem } : {};
+  return { goesOn: false, draft: { ...waiting, diagnosis: { blocked, wishes, causedBy: origin.causedBy } }, wishes, ...problem };
 }
 
 /** Most asked rules that the history names. */

@@ -25,6 +25,7 @@ export function parseIncoming(body: string, queue: string): { readonly orderId: 
     const { inconsistency } = message;
     return { orderId, incoming: { id: inconsistency.id, type: 'inconsistent', inconsistency } };
   }
+  if (message.type === 'wake-up' && message.unattended) return { orderId, incoming: { type: 'unattended', ...message.unattended } };
   if (message.type === 'wake-up') return { orderId, incoming: { id: `wake-up@${message.sentAt}`, type: 'wake-up' } };
 
   const agent = agentOfReplies(queue);

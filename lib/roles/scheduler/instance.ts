@@ -4,6 +4,7 @@ import { isObject, type Json, type JsonObject } from '#core/data/json';
 import { initialState, type State } from '#core/data/state';
 import type { WorkflowDefinition } from '#core/definition/definition';
 import type { Handling } from '#core/exceptions/exception';
+import type { UnattendedReason } from '#core/exceptions/unattended';
 import type { RuleMemory } from '#core/rules/memory';
 import type { RuleControl } from '#core/rules/rule';
 import type { AskedRule, DecidedAction, RuleFact } from '#core/rules/situation';
@@ -50,6 +51,8 @@ export type OrderFact =
       readonly id: string;
       readonly cause: { readonly orderId: string; readonly path: string };
     }
+  /** Nobody takes the task of a question: `id` names the message that said so. */
+  | { readonly type: 'TaskUnattended'; readonly id: string; readonly taskId: string; readonly why: UnattendedReason }
   /** The first of the three facts of an exception (F-131). `by`: the person who reported it. */
   | { readonly type: 'ExceptionDetected'; readonly exceptionId: string; readonly by?: string }
   | {

@@ -38,9 +38,14 @@ const faultOf = ({ type, message, path, data }: Report): Fault => ({
   ...(path === undefined ? {} : { source: path }),
 });
 
-function recorded(draft: Draft, fault: Fault): Draft {
-  const cause = causeOf(draft, '', fault);
-  const { change, entry } = reported(draft.record, cause, draft.now);
-  const facts = detectionOf(draft, cause, change.causes ?? 0, [], draft.reported?.by);
-  return addToOutbox(addFacts(patchRecord(draft, change), facts), [entry]);
+/** Records an exception of an order that stays as it is. */
+export function recorded(draft: Draft, fault: Fault, causedBy?: string): Draft {
+  const seq = (draft.record.causes ?? 0) + 1;
+  return recordDetected(addFacts(draft, detectionOf(draft, causeOf(draft, '', fault), seq, [], draft.reported?.by)), fault, causedBy);
+}
+
+/** Records an exception of an order that stays as it is: the next one, whose detection the history has. */
+export function recordDetected(draft: Draft, fault: Fault, causedBy?: string): Draft {
+  const { change, entry } = reported(draft.record, { ...causeOf(draft, '', fault), causedBy }, draft.now);
+  return addToOutbox(patchRecord(draft, change), [entry]);
 }

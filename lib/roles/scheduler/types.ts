@@ -5,6 +5,7 @@ import type { PeopleFor } from '#core/definition/people';
 import type { Program } from '#core/definition/program';
 import type { ByteBudget } from '#core/engine/transition';
 import type { UndoPages } from '#core/engine/undo-pages';
+import type { UnattendedReason } from '#core/exceptions/unattended';
 import type { Verdict } from '#core/exceptions/verdict';
 import type { Past } from '#core/instructions/past';
 import type { RuleSet } from '#core/rules/rule-set';
@@ -30,6 +31,8 @@ export type Incoming = { readonly id: string } & (
     }
   /** A write that this order has read was undone. */
   | { readonly type: 'inconsistent'; readonly inconsistency: Inconsistency }
+  /** Nobody takes the task of a question. */
+  | { readonly type: 'unattended'; readonly seq: number; readonly why: UnattendedReason; readonly group: string }
   /** The caller of this order has it undone. */
   | { readonly type: 'compensate' }
   /** `key`: see `callKey`. A repeated call with this key changes nothing. */

@@ -25,7 +25,7 @@ export function outbox({ toleranceMs, standsStillMaxMs, now, quietSince, respons
   const isSent = (entry: OutboxEntry, history: History): boolean =>
     isStored(entry) || (entry.kind === 'status' ? sent.has(JSON.stringify(entry.message)) : history.announced.has(entry.id));
   /** The laws about causes look at their records. */
-  const isStored = ({ kind }: OutboxEntry): boolean => kind === 'opened' || kind === 'closed' || kind === 'verified' || kind === 'objects';
+  const isStored = ({ kind }: OutboxEntry): boolean => kind !== 'status' && kind !== 'announcement';
   return {
     name: 'outbox',
     after: on(['sent', 'published', 'written'], (observation, history) => {
