@@ -27,6 +27,10 @@ const object = z.strictObject({
 const action = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('retry'), afterSeconds: seconds.exactOptional() }),
   z.strictObject({ kind: z.literal('compensate') }),
+  z.strictObject({
+    kind: z.literal('recover'),
+    path: name.exactOptional().describe('where the order goes on; without it, the whole order'),
+  }),
   z.strictObject({ kind: z.literal('suspend') }),
   z.strictObject({ kind: z.literal('skip'), output: value }),
   z.strictObject({ kind: z.literal('replace-input'), path: name, input: value }),

@@ -73,6 +73,7 @@ type Words = In<string>;
 /** An action that goes with events of these kinds. */
 export type RuleActionOf<K extends RuleEventKind> =
   | { readonly kind: 'compensate' }
+  | { readonly kind: 'recover'; readonly path?: string }
   | { readonly kind: 'suspend' }
   | { readonly kind: 'replace-input'; readonly path: string; readonly input: unknown }
   | {

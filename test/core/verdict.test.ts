@@ -3,7 +3,7 @@ import test from 'node:test';
 import { type Fault, operatorAsked } from '#core/data/fault';
 import { programOf } from '#core/definition/program';
 import { exceptionFingerprint } from '#core/exceptions/fingerprint';
-import { isJudged, judge, type Verdict, type Watch } from '#core/exceptions/verdict';
+import { isJudged, judge, judgedAs, type Verdict, type Watch } from '#core/exceptions/verdict';
 import { buyOf } from '../support/rules.ts';
 
 const program = programOf(buyOf(1));
@@ -32,6 +32,8 @@ const table: readonly Row[] = [
   [['retry', 'resubmit'], [ended('compensated')], 'failed-otherwise'],
   [['retry', 'resubmit', 'skip', 'compensate'], [given('terminate'), ended('terminated')], 'void'],
   [['retry'], [{ type: 'RuleActed', ruleId: 'old', action: { kind: 'compensate' } }, ended('compensated')], 'void'],
+  [['retry'], [{ type: 'RuleActed', ruleId: 'old', action: { kind: 'recover' } }, ended('compensated')], 'void'],
+  [['retry'], [{ type: 'RuleActed', ruleId: 'old', action: { kind: 'recover', path: 'order/charge' } }, closed('order/charge')], 'passed'],
   [['retry'], [{ type: 'ActivitySkipped', path: 'order/charge', effect: 'none' }, closed('order/charge')], 'void'],
   [['skip'], [closed('order/charge'), begun('order/papers')], 'running'],
   [['skip'], [closed('order/charge'), begun('order/papers'), closed('order/papers')], 'passed'],
@@ -76,4 +78,12 @@ test('a verdict is the same for the facts in one part and in many', () => {
 test('terminate, mark-compensated, suspend and what asks a person are not verified', () => {
   for (const kind of ['terminate', 'mark-compensated', 'suspend', 'acknowledge', 'recover', 'announce', 'task', 'raise', 'signal'])
     assert.equal(isJudged(kind), false, kind);
+});
+
+test('F-133: a recovery by a rule is judged like an undo of the order, and one at an activity like resume-at', () => {
+  assert.deepEqual([{ kind: 'recover' }, { kind: 'recover', path: 'order/charge' }, { kind: 'retry' }].map(judgedAs), [
+    'compensate',
+    'resume-at',
+    'retry',
+  ]);
 });

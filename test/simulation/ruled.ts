@@ -28,6 +28,12 @@ const rules: readonly Draft[] = [
   rule('again', { event: exception, action: { kind: 'retry' }, timesPerOrder: 1 }),
   rule('again-later', { event: { kind: 'exception', type: 'AddressInvalid' }, action: { kind: 'retry', afterSeconds: 20 }, priority: 1 }),
   rule('give-up', { event: { kind: 'exception', class: 'unexpected' }, action: { kind: 'compensate' }, priority: 2 }),
+  rule('recover', { event: { kind: 'exception', type: 'TooLate' }, action: { kind: 'recover' }, priority: 4 }),
+  rule('recover-sale', {
+    event: { kind: 'order-age', afterSeconds: 60 },
+    object: { workflow: 'sale' },
+    action: { kind: 'recover', path: 'order/ship' },
+  }),
   rule('tell', { event: { kind: 'step-state', type: 'Closed' }, action: tell }),
   rule('ask', { event: { kind: 'order-age', afterSeconds: 120 }, action: { kind: 'task', group: 'desk' } }),
   rule('late', { event: { kind: 'step-late' }, action: tell }),
@@ -59,7 +65,7 @@ const rules: readonly Draft[] = [
   rule('beside', { event: { kind: 'order-age', afterSeconds: 30 }, action: { kind: 'handle', workflow: 'handling', control: 'parallel' } }),
   rule('tie', {
     event: { kind: 'step-state', type: 'Compensating' },
-    object: { workflow: 'sale', step: 'process.tell' },
+    object: { workflow: 'sale', step: 'order/tell' },
     action: { kind: 'compensate-with', agent: 'mail', operation: 'tell', input: { what: 'sorry' } },
   }),
   rule(`${dry}undo`, { event: { kind: 'step-state' }, action: { kind: 'compensate' }, mode: 'dry-run', priority: 9 }),

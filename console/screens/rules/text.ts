@@ -46,6 +46,7 @@ type ActionKind = Rule['action']['kind'];
 export const actions: { readonly [kind in ActionKind]: { readonly name: string; readonly fields: JsonObject } } = {
   retry: { name: 'request the step again', fields: { afterSeconds: 30 } },
   compensate: { name: 'undo the order', fields: {} },
+  recover: { name: 'recover: undo it, and tell its readers', fields: {} },
   suspend: { name: 'suspend the order', fields: {} },
   skip: { name: 'skip the step', fields: { output: {} } },
   'replace-input': { name: 'request with another input', fields: { path: '', input: {} } },

@@ -18,4 +18,12 @@ export const recovering: readonly Mutant[] = [
     replace: '',
     suites: ['test/roles/recovery/inconsistencies.test.ts'],
   },
+  {
+    name: 'a rule that recovers an order tells nobody',
+    why: 'the orders that have read what a rule undoes go on with it',
+    file: 'lib/core/instructions/recover.ts',
+    find: "{ type: 'canceled', outcome: 'compensated', recovers: true }",
+    replace: "{ type: 'canceled', outcome: 'compensated' }",
+    suites: ['test/roles/recovery/ruled.test.ts'],
+  },
 ];

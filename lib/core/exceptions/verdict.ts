@@ -26,7 +26,7 @@ type LaterFact =
   | CoreFact
   | { readonly type: 'OrderProcessed'; readonly outcome: Outcome }
   | { readonly type: 'InstructionGiven'; readonly kind: string }
-  | { readonly type: 'RuleActed'; readonly action: { readonly kind: string } };
+  | { readonly type: 'RuleActed'; readonly action: RuleAct };
 
 /** How the actions of one kind are judged. */
 type Judgment = 'step' | 'next' | 'next-or-end' | 'undo';
@@ -44,6 +44,12 @@ const judgments: { readonly [kind: string]: Judgment } = {
   compensate: 'undo',
   cancel: 'undo',
 };
+
+/** The action of a rule. */
+type RuleAct = { readonly kind: string; readonly path?: unknown };
+
+/** Returns the kind as which the action of a rule is judged. */
+export const judgedAs = ({ kind, path }: RuleAct): string => (kind !== 'recover' ? kind : path === undefined ? 'compensate' : 'resume-at');
 
 /** Actions that end an order, whatever became of the one before. */
 const ends: ReadonlySet<string> = new Set(['terminate', 'cancel', 'compensate', 'restart']);
@@ -70,7 +76,7 @@ function judgeFact(program: Program, watch: Watch, fact: LaterFact): Watch | Ver
     case 'InstructionGiven':
       return ends.has(fact.kind) ? 'void' : watch;
     case 'RuleActed':
-      return ends.has(fact.action.kind) ? 'void' : watch;
+      return ends.has(judgedAs(fact.action)) ? 'void' : watch;
     case 'OrderBlocked':
       return isQuestion(fact.fault) ? watch : failed(isAgain(program, watch, fact));
     case 'UndoFailed':

@@ -1,6 +1,8 @@
+import type { EventContent } from '#core/data/event';
 import { definitionPath } from '#core/data/ids';
 import { isRemote, rootPath } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
+import type { TransitionBuilder } from '#core/engine/transition-builder';
 import { dependentsOf } from '#core/recovery/dependents';
 import { firstOf, type InstructionKind, type InstructionRefusal, type Judged, refusal, whenFinished, whenUndone } from './kind.ts';
 import type { PastActivity } from './past.ts';
@@ -18,25 +20,36 @@ export interface Recover {
   readonly past?: { readonly [path: string]: PastActivity };
 }
 
-export const recover: InstructionKind<Recover> = {
+export const recover = {
   readsHistory: true,
-  refusals: (order, { path = rootPath }) =>
+  refusals: (order: Judged, { path = rootPath }: Recover) =>
     path === rootPath
       ? ofOrder(order)
       : firstOf(
           () => resumeAt.refusals(order, goingOnAt(path)),
           () => ofScope(order, path),
         ),
-  event: ({ past }, { path = rootPath }) =>
+  event: ({ past }: Pick<Judged, 'past'>, { path = rootPath }: Recover): EventContent =>
     path === rootPath
       ? { type: 'canceled', outcome: 'compensated', recovers: true }
       : { type: 'instructed', instruction: { kind: 'recover', path, past: Object.fromEntries(past) } },
-  apply(builder, { path, past = {} }) {
+  apply(builder: TransitionBuilder, { path, past = {} }: Recover) {
     if (path === undefined) return;
     builder.set({ recovering: path });
     resumeAt.apply?.(builder, { ...goingOnAt(path), past });
   },
-};
+} satisfies InstructionKind<Recover>;
+
+/**
+ * Returns the event with which a rule recovers an order, or the reason against it (F-133). An order that has not begun ends at once, as
+ * with `compensate`.
+ */
+export function ruledRecovery(order: Judged, path: string | undefined): { readonly event: EventContent } | { readonly refusal: string } {
+  const instruction: Recover = { kind: 'recover', ...(path === undefined || path === rootPath ? {} : { path }) };
+  const isUnbegun = instruction.path === undefined && order.state.phase === 'initialized';
+  const [refused] = isUnbegun ? [] : recover.refusals(order, instruction);
+  return refused ? { refusal: refused.detail } : { event: recover.event(order, instruction) };
+}
 
 const goingOnAt = (path: string): ResumeAt => ({ kind: 'resume-at', path, undoBetween: true });
 

@@ -48,6 +48,8 @@ function namesProblems(action: RuleAction, place: Place): readonly RuleProblem[]
       return secondsProblems('dueSeconds', action.dueSeconds);
     case 'replace-input':
       return pathProblems('path', action.path, place, isRemote, 'step');
+    case 'recover':
+      return action.path === undefined ? [] : pathProblems('path', action.path, place, () => true, 'activity');
     case 'handle':
       return handleProblems(action, place);
     case 'compensate-with':

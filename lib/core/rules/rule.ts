@@ -41,6 +41,8 @@ export type RuleControl = (typeof ruleControls)[number];
 /** The actions that are alike as written and as decided, but for the values. */
 export type PlainAction<Value> =
   | { readonly kind: 'compensate' }
+  /** Undoes what depends on an activity, and goes on there; without a path, undoes the whole order. Orders that have read it hear of it. */
+  | { readonly kind: 'recover'; readonly path?: string }
   | { readonly kind: 'suspend' }
   | { readonly kind: 'skip'; readonly output: Value }
   | { readonly kind: 'replace-input'; readonly path: string; readonly input: Value }

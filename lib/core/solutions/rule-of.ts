@@ -96,6 +96,8 @@ function actionOf(instruction: SolutionInstruction, step: string | undefined): M
     case 'compensate':
     case 'suspend':
       return made({ kind });
+    case 'recover':
+      return made({ kind, ...(typeof fields['path'] === 'string' ? { path: fields['path'] } : {}) });
     case 'skip':
       if (fields['effect'] === 'done')
         return problem('/instruction/effect', 'no-rule', 'With effect "done" a person has done the work by hand. No rule can.');
@@ -112,7 +114,7 @@ function actionOf(instruction: SolutionInstruction, step: string | undefined): M
       return problem(
         '/instruction/kind',
         'no-rule',
-        `No action of a rule does what ${kind} does. Rules retry, compensate, suspend, skip and replace an input.`,
+        `No action of a rule does what ${kind} does. Rules retry, compensate, recover, suspend, skip and replace an input.`,
       );
   }
 }

@@ -1,6 +1,6 @@
 import type { Program } from '#core/definition/program';
 import type { ExceptionRecord } from '#core/exceptions/exception';
-import { isJudged, judge } from '#core/exceptions/verdict';
+import { isJudged, judge, judgedAs } from '#core/exceptions/verdict';
 import type { Resolution } from '#core/rules/resolution';
 import type { Store } from '#ports/store';
 import { taskIdOf } from '#roles/exceptions/ids';
@@ -50,7 +50,8 @@ function ruleAction(
   const acted = journal[from];
   if (acted?.type !== 'RuleActed') return {};
   const { kind } = acted.action;
-  if (!isJudged(kind)) return { kind };
-  const found = judge(program, { kind, fingerprint, ...(path === null ? {} : { path }) }, journal.slice(from + 1));
+  const judged = judgedAs(acted.action);
+  if (!isJudged(judged)) return { kind };
+  const found = judge(program, { kind: judged, fingerprint, ...(path === null ? {} : { path }) }, journal.slice(from + 1));
   return { kind, verified: typeof found === 'string' ? found : 'running' };
 }

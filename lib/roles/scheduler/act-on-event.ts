@@ -3,7 +3,7 @@ import type { Blocked } from '#core/data/state';
 import { rootPath } from '#core/definition/definition';
 import { handedFault, ruleFailed } from '#core/rules/faults';
 import type { DecidedAction, Decision } from '#core/rules/situation';
-import { instructed, refusalOf, unknownAction, wishesOf, withTask } from './act-on-exception.ts';
+import { instructed, needsJournal, recovered, refusalOf, unknownAction, wishesOf, withTask } from './act-on-exception.ts';
 import { addFacts, applyEvent, type Draft, lock, patchRecord } from './draft.ts';
 import { handleByRule } from './exception-manager.ts';
 import { handlerRefusal } from './handlers.ts';
@@ -14,6 +14,9 @@ import { watch } from './rule-watches.ts';
 export function actOnEvent(draft: Draft, { event, path }: Happened, decision: Decision): Draft {
   const { ruleId, version, action } = decision;
   if (action.kind === 'handle') return handed(draft, { event, ...(path === undefined ? {} : { path }) }, decision);
+  const { phase, ending } = draft.instance.state;
+  if (action.kind === 'recover' && (phase === 'closed' || ending)) return draft;
+  if (needsJournal(draft, action)) return { ...draft, needs: 'journal' };
   const place = action.kind === 'replace-input' ? action.path : path;
   const refusal = refusalOf(draft, asReported(place), action);
   if (refusal !== undefined) return acted(draft, { decision, path, eventId: event.id, action: failing(ruleId, refusal) });
@@ -75,6 +78,8 @@ function acted(draft: Draft, acting: Acting): Draft {
       return instructed(draft, { kind: 'replace-input', path: action.path, input: action.input });
     case 'compensate':
       return compensated(draft, decision);
+    case 'recover':
+      return recovered(freed(draft, decision), action);
     case 'suspend':
       return suspended(draft, acting);
     case 'signal':
@@ -119,8 +124,11 @@ function suspended(draft: Draft, acting: Acting): Draft {
 }
 
 /** Begins to undo the order, also one that is in Error or suspended. */
-function compensated(draft: Draft, { ruleId }: Decision): Draft {
-  if (draft.instance.state.ending) return draft;
-  const freed = patchRecord({ ...draft, ruledBy: ruleId }, { processState: 'Processing', fault: null, suspended: false });
-  return applyEvent(freed.record.lockedBy === null ? lock(freed) : freed, { type: 'canceled', outcome: 'compensated' });
+const compensated = (draft: Draft, decision: Decision): Draft =>
+  draft.instance.state.ending ? draft : applyEvent(freed(draft, decision), { type: 'canceled', outcome: 'compensated' });
+
+/** Has an order go on that is in Error or suspended. */
+function freed(draft: Draft, { ruleId }: Decision): Draft {
+  const next = patchRecord({ ...draft, ruledBy: ruleId }, { processState: 'Processing', fault: null, suspended: false });
+  return next.record.lockedBy === null ? lock(next) : next;
 }

@@ -14,6 +14,7 @@ import type { TaskWishes } from '#roles/exceptions/causes';
 import { contentOf } from '#roles/operator/event-content';
 import { addFacts, applyEvent, type Draft, patchRecord } from './draft.ts';
 import { beginHandler, handlerRefusal } from './handlers.ts';
+import { recoveryOf } from './recover-by-rule.ts';
 import { watch } from './rule-watches.ts';
 
 /** The result of a decision about an exception. */
@@ -34,6 +35,7 @@ interface Stopped {
 /** Carries out the decision of a rule about the exception that blocks the order. */
 export function actOnException(before: Draft, { blocked, seq, fingerprint }: Stopped, decision: Decision): Acted {
   const { action, executor, ruleId, version } = decision;
+  if (needsJournal(before, action)) return { how: 'left', draft: { ...before, needs: 'journal' } };
   const refusal = refusalOf(before, blocked, action);
   const noted = refusal === undefined ? addFacts(before, [{ type: 'RuleActed', ruleId, version, action }]) : before;
   const draft = refusal === undefined ? watch(noted, decision, { path: placeOf(blocked), fingerprint }) : before;
@@ -71,6 +73,8 @@ export function actOnException(before: Draft, { blocked, seq, fingerprint }: Sto
       return suspended(draft, decision, decided({ kind: 'suspend' }, 'ready'));
     case 'compensate':
       return { how: 'acted', draft: applyEvent(draft, { type: 'canceled', outcome: 'compensated' }), control: 'none', round: 0 };
+    case 'recover':
+      return { how: 'acted', draft: recovered(draft, action), control: action.path === undefined ? 'none' : 'resumed', round: 0 };
     case 'signal':
       return { how: 'left', draft: applyEvent(draft, { type: 'signaled', name: action.name, payload: action.payload }) };
     case 'task':
@@ -91,6 +95,16 @@ export function instructed(draft: Draft, instruction: Instructed): Draft {
   const { program, order } = draft.loaded;
   const asked = { program, state: draft.instance.state, subject: subjectOf(order), past: new Map() };
   return applyEvent(draft, contentOf(instruction, asked));
+}
+
+/** Whether an action reads what the journal says, and the journal is not there yet. */
+export const needsJournal = (draft: Draft, action: DecidedAction): boolean =>
+  action.kind === 'recover' && 'needs' in recoveryOf(draft, action);
+
+/** Undoes an order, or the affected scope of an activity, and tells the orders that have read what is undone. */
+export function recovered(draft: Draft, action: Extract<DecidedAction, { kind: 'recover' }>): Draft {
+  const recovery = recoveryOf(draft, action);
+  return 'event' in recovery ? applyEvent(draft, recovery.event) : draft;
 }
 
 /** Returns what a rule wishes for a task. */
@@ -135,6 +149,10 @@ const placeOf = ({ path, fault, reported }: Blocked): string => (reported ? (fau
 /** Returns why an action cannot be carried out at the activity of the exception: only the values of the order tell. */
 export function refusalOf(draft: Draft, blocked: Blocked, action: DecidedAction): string | undefined {
   if (action.kind === 'handle') return handlerRefusal(draft);
+  if (action.kind === 'recover') {
+    const recovery = recoveryOf(draft, action);
+    return 'refusal' in recovery ? recovery.refusal : undefined;
+  }
   if (action.kind !== 'skip' && action.kind !== 'replace-input') return undefined;
   const path = placeOf(blocked);
   const { program } = draft.loaded;

@@ -1,4 +1,4 @@
-import { isJudged, judge, type Watch } from '#core/exceptions/verdict';
+import { isJudged, judge, judgedAs, type Watch } from '#core/exceptions/verdict';
 import type { Decision } from '#core/rules/situation';
 import type { Draft } from './draft.ts';
 import type { RuleVerdict } from './types.ts';
@@ -14,7 +14,8 @@ export interface RuleWatch extends Watch {
 const watchesMax = 8;
 
 /** Watches what becomes of an action that a rule is about to carry out. */
-export function watch(draft: Draft, { ruleId, version, action: { kind } }: Decision, about: Omit<Watch, 'kind'>): Draft {
+export function watch(draft: Draft, { ruleId, version, action }: Decision, about: Omit<Watch, 'kind'>): Draft {
+  const kind = judgedAs(action);
   if (!isJudged(kind)) return draft;
   const { instance } = draft;
   const one: RuleWatch = { kind, ...about, rule: { id: ruleId, version }, since: instance.seq };

@@ -6,6 +6,9 @@ import type { Json } from '#core/data/json';
 import type { Blocked } from '#core/data/state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt, scopeOf } from '#core/definition/program';
+import type { Judged } from '#core/instructions/kind';
+import { pastOf } from '#core/instructions/past';
+import { ruledRecovery } from '#core/instructions/recover';
 import { decide } from '#core/rules/decide';
 import { ruleFailed } from '#core/rules/faults';
 import type { RuleMemory } from '#core/rules/memory';
@@ -14,6 +17,7 @@ import { compileRules, type RuleSet } from '#core/rules/rule-set';
 import type { Decision, Situation } from '#core/rules/situation';
 import { timeText } from '#ports/messages';
 import { exceptionFor } from '#roles/exceptions/causes';
+import { judgedOf } from '#roles/operator/feasibility';
 import type { Player } from './player.ts';
 
 /** What a rule does about an exception in a rehearsal. */
@@ -42,17 +46,20 @@ export class RehearsedRules {
     const main = decided.decisions.find(({ mode, action }) => mode === 'enforce' && action.kind !== 'announce');
     const round = main?.action.kind === 'raise' ? main.action.round : 0;
     this.known.set(player, { memory: decided.memory, seq, round, asked: blocked });
-    const happenings = main ? happeningsOf(main, blocked) : [];
+    const happenings = main ? happeningsOf(main, player, { blocked, facts, now }) : [];
     return main && happenings.length > 0 ? { text: `rule ${main.ruleId} ${main.action.kind}`, happenings } : undefined;
   }
 }
 
-interface Stopped {
+interface Happened {
   readonly blocked: Blocked;
   readonly facts: readonly CoreFact[];
+  readonly now: number;
+}
+
+interface Stopped extends Happened {
   readonly seq: number;
   readonly round: number;
-  readonly now: number;
 }
 
 function situationOf({ program, state, orderId, subject }: Player, { blocked, facts, seq, round, now }: Stopped): Situation {
@@ -101,8 +108,12 @@ function situationOf({ program, state, orderId, subject }: Player, { blocked, fa
 }
 
 /** Returns the events of a decision; none if the order stays blocked. */
-function happeningsOf({ ruleId, version, action }: Decision, { path }: Blocked): readonly EventContent[] {
+function happeningsOf({ ruleId, version, action }: Decision, player: Player, stopped: Happened): readonly EventContent[] {
   const rule = { id: ruleId, version };
+  const { path } = stopped.blocked;
+  const failing = (why: string): readonly EventContent[] => [
+    { type: 'decided', rule, action: { kind: 'raise', fault: ruleFailed(ruleId, why), toPerson: true } },
+  ];
   switch (action.kind) {
     case 'retry':
     case 'suspend':
@@ -112,13 +123,24 @@ function happeningsOf({ ruleId, version, action }: Decision, { path }: Blocked):
     case 'skip':
       return [{ type: 'instructed', instruction: { kind: 'skip', path, output: action.output, effect: 'none' } }];
     case 'replace-input': {
-      const wrong = ruleFailed(ruleId, `it replaces the input of ${action.path}, but the exception is about ${path}.`);
-      if (action.path !== path) return [{ type: 'decided', rule, action: { kind: 'raise', fault: wrong, toPerson: true } }];
+      if (action.path !== path) return failing(`it replaces the input of ${action.path}, but the exception is about ${path}.`);
       return [{ type: 'instructed', instruction: { kind: 'replace-input', path, input: action.input } }];
     }
     case 'compensate':
       return [{ type: 'canceled', outcome: 'compensated' }];
+    case 'recover': {
+      const recovery = ruledRecovery(judgedIn(player, stopped), action.path);
+      return 'event' in recovery ? [recovery.event] : failing(recovery.refusal);
+    }
     default:
       return [];
   }
+}
+
+/** The blocked order as the check of an instruction sees it. */
+function judgedIn({ program, subject, state, orderId }: Player, { facts, now }: Happened): Judged {
+  const record = { processState: 'Error', suspended: false, outcome: null } as const;
+  const past = pastOf(program, subject, facts);
+  const schemas = { of: () => undefined, problems: () => [] };
+  return judgedOf({ program, order: { orderId, body: null }, record, instance: { state } }, { schemas, now, past });
 }

@@ -23,6 +23,8 @@ test('F-140: a rule that fits the workflow has no problems', () => {
     ofBuy({ object: atCharge, action: { kind: 'skip', output: { chargeId: 'by hand', amount: { $cel: 'order.total' } } } }),
     ofBuy({ action: { kind: 'replace-input', path: 'order/ship', input: { chargeId: { $cel: 'outputs.charge.chargeId' } } } }),
     ofBuy({ action: { kind: 'signal', name: 'papers', payload: { page: 1 } } }),
+    rule({ action: { kind: 'recover' } }),
+    ofBuy({ event: { kind: 'order-age', afterSeconds: 5 }, action: { kind: 'recover', path: 'order/charge' } }),
     ofBuy({ action: { kind: 'handle', workflow: 'rescue', version: 1, control: 'resumed', path: 'order/ship' } }),
     ofBuy({ event: { kind: 'data' }, condition: 'variables.left > 5.0 && outputs.charge.chargeId != ""', action: { kind: 'suspend' } }),
     ofBuy({
@@ -90,6 +92,8 @@ const others: readonly (readonly [Rule, string])[] = [
   [ofBuy({ action: { kind: 'replace-input', path: 'order/ship', input: {} } }), '/action/input/chargeId wrong-type'],
   [ofBuy({ action: { kind: 'replace-input', path: 'order/shp', input: {} } }), '/action/path unknown-step'],
   [rule({ action: { kind: 'replace-input', path: 'order/ship', input: {} } }), '/object/workflow required'],
+  [ofBuy({ action: { kind: 'recover', path: 'order/chrge' } }), '/action/path unknown-step'],
+  [rule({ action: { kind: 'recover', path: 'order/charge' } }), '/object/workflow required'],
   [rule({ action: { kind: 'handle', workflow: 'rescu', control: 'none' } }), '/action/workflow unknown-workflow'],
   [rule({ action: { kind: 'handle', workflow: 'rescue', version: 2, control: 'none' } }), '/action/version unknown-workflow'],
   [ofBuy({ action: { kind: 'handle', workflow: 'rescue', control: 'resumed' } }), '/action/path required'],

@@ -1,32 +1,14 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
-import * as z from 'zod';
 import { queueNames, type Request } from '#ports/messages';
 import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
 import { exceptionOf, taskOf } from '#roles/exceptions/read';
-import { type Desk, failed, journalOf, ok, openDesk, submitted, timePasses } from '../support.ts';
-
-const Lot = z.object({ lot: z.string() });
-const none = z.object({});
-const worker = defineAgent('worker', {
-  book: operation({ input: Lot, output: none, writes: ['lot/{lot}'], run: () => ({}) }),
-  unbook: operation({ input: Lot, output: none, run: () => ({}) }),
-  reserve: operation({ input: Lot, output: none, reads: ['lot/{lot}'], run: () => ({}) }),
-  pack: operation({ input: Lot, output: none, run: () => ({}) }),
-});
-const receive = defineWorkflow('receive', { version: 1, order: Lot }, ({ order }) => {
-  const book = worker.book({ lot: order.lot }).undo(() => worker.unbook({ lot: order.lot }));
-  return sequence(book, worker.pack({ lot: order.lot }).noUndo());
-});
-const take = defineWorkflow('take', { version: 1, order: Lot }, ({ order }) =>
-  sequence(worker.reserve({ lot: order.lot }).noUndo(), worker.pack({ lot: order.lot }).noUndo()),
-);
-const app = defineApp({ workflows: [receive, take], agents: [worker] });
+import { failed, ok, openDesk, submitted, timePasses } from '../support.ts';
+import { foundIn, told, warehouseApp } from './warehouse.ts';
 
 /** Order A has booked lot 4711 and is at work. B reserves from it and is at work, C is finished, D reserves from lot 4712. */
 async function warehouse(context: TestContext, writesAndSendsAtomically: boolean) {
-  const desk = openDesk(context, app, { writesAndSendsAtomically });
+  const desk = openDesk(context, warehouseApp, { writesAndSendsAtomically });
   const open = new Map<string, Request>();
   const begun = async (workflow: string, lot: string, answers: number): Promise<string> => {
     const orderId = await submitted(desk, { lot }, { workflow });
@@ -56,14 +38,6 @@ async function warehouse(context: TestContext, writesAndSendsAtomically: boolean
   };
   return { desk, instruct, recovered, ...orders };
 }
-
-async function told(desk: Desk): Promise<void> {
-  await desk.deliver(queueNames.submissions);
-  await desk.deliver(queueNames.wakeUps);
-}
-
-const foundIn = async (desk: Desk, orderId: string) =>
-  (await journalOf(desk, orderId)).filter(({ type }) => type === 'InconsistencyFound').length;
 
 for (const atomically of [true, false])
   test(`F-152: orders that have read an undone write get one exception each with its cause, ${atomically ? 'with the write' : 'after it'}`, async (context) => {

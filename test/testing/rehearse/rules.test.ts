@@ -59,6 +59,17 @@ describe('a rehearsal with rules', () => {
       other.steps.filter(({ path }) => path === 'order/charge').map(({ input }) => input),
       [{ amount: 7 }, { amount: 3 }],
     );
+    assert.equal(
+      played({ kind: 'recover' }).story(),
+      'bank.reserve ok, bank.charge Declined, rule a recover, bank.release ok, compensated',
+    );
+    const again = rehearse(buy, order, once, {
+      rules: [defineRule('c', { ...about, action: { kind: 'recover', path: 'order/reserve' } })],
+    });
+    assert.equal(
+      again.story(),
+      'bank.reserve ok, bank.charge Declined, rule c recover, bank.release ok, bank.reserve ok, bank.charge ok, bank.ship ok, completed',
+    );
     const raised = played({ kind: 'raise', type: 'NoMoney', message: 'none' });
     assert.deepEqual([raised.outcome, raised.fault?.type], ['blocked', 'NoMoney']);
   });

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Rule } from '#core/rules/rule';
+import { exceptionIdOf } from '#roles/exceptions/ids';
+import { exceptionOf } from '#roles/exceptions/read';
+import { rule } from '../../support/rules.ts';
+import { type Desk, failed, journalOf, ok, openDesk, submitted, timePasses } from '../support.ts';
+import { foundIn, told, warehouseApp } from './warehouse.ts';
+
+const recovering = (desk: Desk, given: Partial<Rule>) =>
+  desk.system.rules.put(rule({ id: 'papers', name: 'papers', ...given }), { by: 'ada', reason: 'a test', expected: undefined });
+
+async function passes(desk: Desk, ms: number): Promise<void> {
+  await desk.clock.advance(ms);
+  await timePasses(desk.clock, desk.supervisor.pass());
+  await desk.deliver('wake-ups');
+}
+
+/** Answers every request of an order until there is none; resolves to their steps. */
+async function playedOut(desk: Desk, orderId: string): Promise<readonly string[]> {
+  const steps: string[] = [];
+  for (let requests = await desk.requests(); requests.length > 0; requests = await desk.requests())
+    for (const request of requests.filter((each) => each.type === 'request' && each.orderId === orderId)) {
+      steps.push(request.path.slice('order/'.length));
+      await desk.answer(request, ok({}));
+    }
+  return steps;
+}
+
+/** A receipt has booked lot 4711 and packs it, and a sale has reserved from the lot. The rule is in force before. */
+async function received(context: TestContext, given: Partial<Rule>) {
+  const desk = openDesk(context, warehouseApp);
+  await recovering(desk, given);
+  const receipt = await submitted(desk, { lot: '4711' }, { workflow: 'receive' });
+  await desk.answer(await desk.request(), ok({}));
+  const pack = await desk.request();
+  await desk.clock.advance(10);
+  const sale = await submitted(desk, { lot: '4711' }, { workflow: 'take' });
+  await desk.answer(await desk.request(), ok({}));
+  await desk.requests();
+  await desk.clock.advance(10);
+  return { desk, receipt, sale, pack };
+}
+
+const declined = { event: { kind: 'exception', type: 'PapersWrong' } } as const;
+const wrong = failed('PapersWrong');
+
+test('F-133, F-152: a rule recovers a whole order: it ends as compensated, and an order that has read from it hears of it', async (context) => {
+  const { desk, receipt, sale, pack } = await received(context, { ...declined, action: { kind: 'recover' } });
+  await desk.answer(pack, wrong);
+  assert.deepEqual(await playedOut(desk, receipt), ['book/undo']);
+  await told(desk);
+  assert.equal((await desk.state(receipt)).outcome, 'compensated');
+  assert.partialDeepStrictEqual(await exceptionOf(exceptionIdOf(receipt, 1), desk.store), {
+    handling: { by: 'rule', id: 'papers', control: 'none' },
+  });
+  assert.equal(await foundIn(desk, sale), 1);
+});
+
+test('F-133, F-148: a rule recovers a step: what depends on it is undone, the order goes on there, and readers hear of it', async (context) => {
+  const object = { workflow: 'receive' };
+  const { desk, receipt, sale, pack } = await received(context, {
+    ...declined,
+    object,
+    action: { kind: 'recover', path: 'order/book' },
+  });
+  await desk.answer(pack, wrong);
+  const steps = await playedOut(desk, receipt);
+  assert.deepEqual(steps, ['book/undo', 'book', 'pack']);
+  await told(desk);
+  assert.deepEqual([(await desk.state(receipt)).outcome, await foundIn(desk, sale)], ['completed', 1]);
+  const acted = (await journalOf(desk, receipt)).filter(({ type }) => /^(RuleActed|ExceptionHandled)$/.test(type));
+  assert.partialDeepStrictEqual(acted, [
+    { type: 'RuleActed', ruleId: 'papers', action: { kind: 'recover', path: 'order/book' } },
+    { type: 'ExceptionHandled', handling: { by: 'rule', id: 'papers', control: 'resumed' } },
+  ]);
+});
+
+test('F-164: a rule recovers a step about which somebody has raised an exception, after the step at work was canceled', async (context) => {
+  const { desk, receipt, pack } = await received(context, {
+    event: { kind: 'exception', type: 'GoodsDamaged' },
+    object: { workflow: 'receive' },
+    action: { kind: 'recover', path: 'order/book' },
+  });
+  const report = { kind: 'report', by: 'olga', type: 'GoodsDamaged', message: 'wet', path: 'order/pack' } as const;
+  await timePasses(desk.clock, desk.system.scheduler.instruct(receipt, report, { id: 'r' }));
+  await desk.answer(pack, failed('Stopped'));
+  const steps = await playedOut(desk, receipt);
+  assert.deepEqual(steps, ['book/undo', 'book', 'pack']);
+  assert.equal((await desk.state(receipt)).outcome, 'completed');
+});
+
+test('F-141: a rule in dry-run notes the recovery that it would have begun, and a person decides', async (context) => {
+  const { desk, receipt, pack } = await received(context, { ...declined, mode: 'dry-run', action: { kind: 'recover' } });
+  await desk.answer(pack, wrong);
+  assert.deepEqual(await playedOut(desk, receipt), []);
+  assert.equal((await desk.state(receipt)).processState, 'Error');
+  const noted = (await journalOf(desk, receipt)).find(({ type }) => type === 'RuleWouldHave');
+  assert.partialDeepStrictEqual(noted, { ruleId: 'papers', action: { kind: 'recover' } });
+});
+
+test('a recovery that a person could not begin either is an exception of its rule, and nothing is undone', async (context) => {
+  const desk = openDesk(context, warehouseApp);
+  await recovering(desk, {
+    event: { kind: 'order-age', afterSeconds: 5 },
+    object: { workflow: 'receive' },
+    action: { kind: 'recover', path: 'order/pack' },
+  });
+  const receipt = await submitted(desk, { lot: '4711' }, { workflow: 'receive' });
+  await passes(desk, 6_000);
+  const { processState, fault } = await desk.state(receipt);
+  assert.deepEqual([processState, fault?.type], ['Error', 'RuleFailed']);
+  assert.match(fault?.message ?? '', /order\/pack has not either/);
+});
+
+test('F-125: a rule about the age of an order recovers it while it is at work', async (context) => {
+  const event = { kind: 'order-age', afterSeconds: 60 } as const;
+  const { desk, receipt, sale, pack } = await received(context, { event, object: { workflow: 'receive' }, action: { kind: 'recover' } });
+  await passes(desk, 61_000);
+  await desk.answer(pack, failed('Stopped'));
+  assert.deepEqual(await playedOut(desk, receipt), ['book/undo']);
+  await told(desk);
+  assert.deepEqual([(await desk.state(receipt)).outcome, await foundIn(desk, sale)], ['compensated', 1]);
+});
