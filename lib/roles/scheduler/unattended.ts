@@ -17,14 +17,14 @@ import type { Incoming } from './types.ts';
  */
 export function unattended(draft: Draft, { id, seq, why, group }: Extract<Incoming, { type: 'unattended' }>): Draft {
   const { blocked, ending } = draft.instance.state;
-  const { orderId, suspended } = draft.record;
+  const { orderId } = draft.record;
   if (!blocked || !isAbout(draft, blocked, seq) || isFull(draft)) return draft;
   const { pages } = draft.loaded;
   if (!pages) return { ...draft, needs: 'journal' };
   if (wholeJournal(pages, draft.instance.tail).some((entry) => entry.type === 'TaskUnattended' && entry.id === id)) return draft;
   const fault = unattendedFault(why, group, blocked.path);
   const noted = addFacts(draft, [{ type: 'TaskUnattended', id, taskId: taskIdOf(orderId, seq), why }]);
-  if (suspended || ending) return recorded(noted, fault);
+  if (ending) return recorded(noted, fault);
 
   const detected = detect(noted, { path: blocked.path, fault, at: draft.now });
   const { exception } = detected;

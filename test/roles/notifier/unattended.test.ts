@@ -5,10 +5,12 @@ import * as z from 'zod';
 import type { Rule, RuleAction } from '#core/rules/rule';
 import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
 import { exceptionOf, taskOf } from '#roles/exceptions/read';
+import { storeCause } from '#roles/exceptions/store';
 import { createPeopleGroups } from '#roles/notifier/people-groups';
 import { createTasks } from '#roles/tasks/tasks';
+import { ensure } from '../../../examples/activities/own/ensure.ts';
 import { rule } from '../../support/rules.ts';
-import { type DeskOptions, journalOf, ok, submitted, timePasses } from '../support.ts';
+import { type DeskOptions, journalOf, ok, submitted, tea, timePasses } from '../support.ts';
 import { minuteMs, type NotifierDesk, openNotifier } from './support.ts';
 
 const plain = { input: z.object({}), output: z.object({}), run: () => ({}) };
@@ -30,7 +32,11 @@ const line = defineWorkflow(
     ),
 );
 const rescue = defineWorkflow('rescue', { version: 1, order: z.looseObject({ orderId: z.string() }) }, () => sequence());
-const app = defineApp({ workflows: [line, rescue], agents: [worker] });
+/** Asks in a clean-up. */
+const closing = defineWorkflow('closing', { version: 1, order: z.object({ item: z.string() }), people: { group: 'claims' } }, () =>
+  sequence(ensure({}, { do: worker.pick({}).noUndo(), last: count })),
+);
+const app = defineApp({ workflows: [line, rescue, closing], agents: [worker] });
 
 interface Asked {
   readonly desk: NotifierDesk;
@@ -76,21 +82,18 @@ const standing = async ({ desk, orderId }: Asked) => {
 };
 const requested = async ({ desk }: Asked) => (await desk.requests()).map(({ path }) => path);
 const told = ({ desk }: Asked) => desk.got.map(({ to, message }) => [new URL(to).hostname, message.subject.replace(/ .*/, '')].join(' '));
+const exceptionsOf = async ({ desk, orderId }: Asked) =>
+  (await journalOf(desk, orderId)).filter(({ type }) => type === 'ExceptionDetected').length;
 const answer = ({ desk, orderId }: Asked) =>
   timePasses(
     desk.clock,
     desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'ann', reason: 'counted', answer: { count: 3 } }, { id: 'answer' }),
   );
 
-const modes = [
-  { writesAndSendsAtomically: true, how: 'one transaction' },
-  { writesAndSendsAtomically: false, how: 'write, then send' },
-];
-
 describe('an order that asks an empty group', () => {
-  for (const { how, ...options } of modes)
-    test(`An order whose question goes to an empty group has an exception, and without a rule the admins hear of it (F-177; ${how})`, async (context) => {
-      const order = await asked(context, { options });
+  for (const writesAndSendsAtomically of [true, false])
+    test(`An order whose question goes to an empty group has an exception, and without a rule the admins hear of it (F-177, in one transaction: ${writesAndSendsAtomically})`, async (context) => {
+      const order = await asked(context, { options: { writesAndSendsAtomically } });
       await order.look();
       assert.partialDeepStrictEqual(await exceptionIn(order), {
         type: 'GroupEmpty',
@@ -111,16 +114,17 @@ describe('an order that asks an empty group', () => {
       assert.deepEqual(await requested(order), ['order/pack']);
     });
 
-  for (const { how, ...options } of modes)
-    test(`An order whose question goes to an empty group hands it to another group by a rule (F-177; ${how})`, async (context) => {
-      const action = { kind: 'task', group: 'night', dueSeconds: 60, text: 'Nobody of claims is there.' } as const;
-      const order = await asked(context, { action, options });
+  for (const writesAndSendsAtomically of [true, false])
+    test(`An order whose question goes to an empty group hands it to another group by a rule (F-177, in one transaction: ${writesAndSendsAtomically})`, async (context) => {
+      const action = { kind: 'task', group: 'night', dueSeconds: 7200, text: 'Nobody of claims is there.' } as const;
+      const order = await asked(context, { action, options: { writesAndSendsAtomically } });
       await order.look();
       const { openedAt, ...task } = await taskIn(order);
       assert.partialDeepStrictEqual(task, { group: 'night', text: 'Nobody of claims is there.', state: 'open', reminders: 0 });
-      assert.equal(task.dueAt - openedAt, minuteMs);
+      assert.equal(task.dueAt - openedAt, 120 * minuteMs);
       assert.deepEqual(told(order), ['night.example line']);
       await order.look(10_000);
+      await order.look(30 * minuteMs);
       assert.deepEqual(told(order), ['night.example line'], 'the people of one group hear of it, once');
       assert.deepEqual(await standing(order), ['Error', false, 'OperatorAsked']);
     });
@@ -196,6 +200,38 @@ describe('an order that asks an empty group', () => {
     assert.partialDeepStrictEqual(await exceptionIn(order, 3), { type: 'RuleFailed', handling: null, taskId: taskIdOf(order.orderId, 1) });
   });
 
+  test('An order that a rule gives to empty groups again and again has few exceptions, and the admins hear of it (F-177)', async (context) => {
+    const order = await asked(context, { action: { kind: 'task', group: 'claims' }, rule: { timesPerOrder: 20 } });
+    for (let pass = 0; pass < 8; pass++) await order.look(1000);
+    assert.equal(await exceptionsOf(order), 4);
+    await order.look(10_000);
+    assert.deepEqual(told(order), ['admins.example line']);
+  });
+
+  test('An order takes the decision of a rule about its question once: later, people have the task in their hands (F-177)', async (context) => {
+    const order = await asked(context, { action: { kind: 'task', group: 'night' } });
+    await order.look();
+    const { orderId, submittedAt, seq } = await taskIn(order);
+    const { store } = order.desk;
+    await createTasks(order.desk).act(taskIdOf(orderId, 1), { act: { action: 'assign', group: 'day' }, by: 'ann', isAdmin: true });
+    const { at, exception } = (await taskIn(order)).handed ?? assert.fail('no rule');
+    await storeCause({ id: 'again', kind: 'handed', orderId, submittedAt, seq, at, exception, group: 'night' }, store);
+    assert.equal((await taskIn(order)).group, 'day');
+  });
+
+  test('An order that is being undone has the exception, and no rule decides about it (F-177)', async (context) => {
+    const { desk, look } = await asked(context, { action: { kind: 'compensate' } });
+    const orderId = await submitted(desk, tea, { workflow: 'closing' });
+    await timePasses(
+      desk.clock,
+      desk.system.scheduler.instruct(orderId, { kind: 'cancel', by: 'ann', reason: 'a mistake' }, { id: 'end' }),
+    );
+    await desk.answer((await desk.requests()).find((each) => each.orderId === orderId) ?? assert.fail('no request'));
+    await look();
+    assert.deepEqual(await standing({ desk, orderId, look }), ['Error', false, 'OperatorAsked']);
+    assert.partialDeepStrictEqual(await exceptionIn({ desk, orderId, look }), { type: 'GroupEmpty', handling: null });
+  });
+
   test('An order takes a report about its empty group once, and none about a question that is answered (F-177)', async (context) => {
     const order = await asked(context);
     await order.desk.pass();
@@ -203,12 +239,11 @@ describe('an order that asks an empty group', () => {
     await order.look();
     await order.desk.send('wake-ups', report);
     await order.desk.deliver('wake-ups');
-    const found = async () => (await journalOf(order.desk, order.orderId)).filter(({ type }) => type === 'ExceptionDetected').length;
-    assert.equal(await found(), 1);
+    assert.equal(await exceptionsOf(order), 1);
     await answer(order);
     await order.desk.send('wake-ups', { ...report, unattended: { id: 'another', seq: 1, why: 'group-empty', group: 'claims' } });
     await order.desk.deliver('wake-ups');
-    assert.equal(await found(), 1);
+    assert.equal(await exceptionsOf(order), 1);
   });
 });
 
