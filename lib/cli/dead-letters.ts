@@ -42,7 +42,7 @@ export const deadLetterPath = (channel: string, rest = ''): string => `/channels
 
 export const messagePath = (channel: string, id: string, rest = ''): string => deadLetterPath(channel, `/${encodeURIComponent(id)}${rest}`);
 
-/** Channels that belong to no agent: submissions, wake-ups, and calls of other orders. */
+/** Channels that belong to no agent and no consumer: submissions, wake-ups, and calls of other orders. */
 const engineChannels = ['submissions', 'wake-ups', 'workflows'];
 
 export async function channelNames(api: Api): Promise<readonly string[]> {

@@ -233,11 +233,6 @@ export class OrderProcessing extends Construct {
     return this.queues.queue(queueNames.submissions).grantSendMessages(grantee);
   }
 
-  /** Allows a program to send messages to a consumer. For answers to its errors, also register its `SenderId` with its client. */
-  grantSend(grantee: IGrantable, consumer: string): Grant {
-    return this.queues.queue(queueNames.messages(consumer)).grantSendMessages(grantee);
-  }
-
   /**
    * Allows a role to subscribe to alerts, to read and delete undelivered alerts, and to read the depths of queues. Dead letters are not
    * included: the API shows, resubmits and discards them.

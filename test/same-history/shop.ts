@@ -82,8 +82,10 @@ export interface Remote {
 }
 
 /** The app as one host runs it. */
-export const staffed = ({ workflows, agents }: App, remote: Remote): App => ({
+export const staffed = ({ workflows, agents, consumers, channels }: App, remote: Remote): App => ({
   workflows,
+  ...(consumers ? { consumers } : {}),
+  ...(channels ? { channels } : {}),
   agents: agents.map(({ name, operations }) => ({
     name,
     operations: Object.fromEntries(

@@ -9,7 +9,7 @@ export const channelClose: CliCommand<{ reason: string }> = {
   summary: 'Close a channel: stop consuming its queues',
   declare: (command) =>
     command
-      .argument('<name>', 'channel: an agent, submissions or wake-ups')
+      .argument('<name>', 'channel: an agent, a consumer, submissions or wake-ups')
       .requiredOption('--reason <text>', 'why the channel is closed', textOption),
 
   async run(cli, { reason }, [name = '']) {
@@ -26,9 +26,9 @@ export const channelOpen: CliCommand<{ reason?: string; canary?: true }> = {
   summary: 'Open a channel: consume its queues again',
   declare: (command) =>
     command
-      .argument('<name>', 'channel: an agent, submissions or wake-ups')
+      .argument('<name>', 'channel: an agent, a consumer, submissions or wake-ups')
       .option('--reason <text>', 'why the channel is opened', textOption)
-      .option('--canary', 'agents only: send one request first, and the others after its reply'),
+      .option('--canary', 'agents and consumers only: send one message first, and the others after its success'),
 
   async run(cli, options, [name = '']) {
     const api = await cli.api('operator');

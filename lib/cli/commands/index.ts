@@ -8,6 +8,7 @@ import { bulkItems, bulkList, bulkWatch } from './bulk-list.ts';
 import { bulkPreview } from './bulk-preview.ts';
 import { channelList } from './channel-list.ts';
 import { channelClose, channelOpen } from './channel-open-close.ts';
+import { channelSend } from './channel-send.ts';
 import { clientList } from './client-list.ts';
 import { clientPut } from './client-put.ts';
 import { completionOf } from './completion.ts';
@@ -122,6 +123,7 @@ export const commands: readonly CliCommand[] = [
   channelClose,
   channelOpen,
   channelReceive,
+  channelSend,
   deadLetterList,
   deadLetterShow,
   deadLetterResubmit,
