@@ -1,4 +1,4 @@
-import { existsSync, globSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
@@ -63,10 +63,20 @@ async function buildConsole(): Promise<void> {
       `The console is too large: ${firstPage} of ${budget.firstPage} bytes for the first page, ${all} of ${budget.all} in all (gzip). Load what a screen needs with that screen.`,
     );
 
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  for (const { path, contents } of outputFiles) writeFileSync(path, contents);
-  writeFileSync(`${folder}index.html`, page);
+  // Tests may build at the same time: each writes a folder of its own, and the first one to be ready puts it in place.
+  const own = `${root}dist/console-${process.pid}/`;
+  mkdirSync(own, { recursive: true });
+  for (const { path, contents } of outputFiles) writeFileSync(`${own}${nameOf(path)}`, contents);
+  writeFileSync(`${own}index.html`, page);
+  try {
+    if (flags.has('--if-needed') && isFresh()) return;
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(own, folder);
+  } catch (error) {
+    if (!isFresh()) throw error;
+  } finally {
+    rmSync(own, { recursive: true, force: true });
+  }
 }
 
 /** Returns a file and all files that it imports statically, at any depth. */

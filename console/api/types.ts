@@ -47,6 +47,7 @@ export type WholeTask = z.output<typeof tasks.WholeTask>;
 
 export type Channel = z.output<typeof channels.ChannelState>;
 export type DeadLetter = z.output<typeof deadLetters.DeadLetterSummary>;
+export type TreatedDeadLetter = z.output<typeof deadLetters.TreatedInBulk>;
 export type WholeDeadLetter = z.output<typeof deadLetters.DeadLetterMessage>;
 
 /** A count is a number, or what it at least is. */

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { stored } from '../stored.ts';
 
 /** Whether single letters work as keys (WCAG 2.1.4 wants a switch). */
@@ -18,12 +18,15 @@ export interface Key {
 const layers = signal<readonly (readonly Key[])[]>([]);
 export const activeKeys = (): readonly Key[] => layers.value.flat();
 
-/** Registers keys while a component is shown. */
+/** Registers keys while a component is shown. A key does what the last rendering says, also before its effects have run. */
 export function useKeys(keys: readonly Key[], dependencies: readonly unknown[]): void {
+  const latest = useRef(keys);
+  latest.current = keys;
   useEffect(() => {
-    layers.value = [...layers.peek(), keys];
+    const layer = latest.current.map((each) => ({ ...each, run: () => latest.current.find(({ key }) => key === each.key)?.run() }));
+    layers.value = [...layers.peek(), layer];
     return () => {
-      layers.value = layers.peek().filter((each) => each !== keys);
+      layers.value = layers.peek().filter((each) => each !== layer);
     };
   }, dependencies);
 }

@@ -8,10 +8,11 @@ import { useKeys } from '../parts/keys.ts';
 import { Empty, Loaded, PageHead } from '../parts/states.tsx';
 import { Ago, At, Countdown, Said, shortId, stepName } from '../parts/text.tsx';
 import { copy } from '../parts/toast.tsx';
+import { type Selection, useSelection } from '../parts/use-selection.ts';
 import { WaitingRows } from '../parts/waiting-rows.tsx';
 import { href, orderLink, place, queried, setQuery } from '../router.ts';
 import { OrderScreen } from './orders/order.tsx';
-import { type Selection, SelectionBar, useSelection } from './orders/selection.tsx';
+import { SelectionBar } from './orders/selection.tsx';
 
 const states = ['', 'Pending', 'Processing', 'Error', 'Processed'] as const;
 const filters = ['workflow', 'fault', 'reference'] as const;
@@ -27,7 +28,10 @@ function OrderList() {
   const given = filters.filter((name) => queried(name) !== '');
   const query = Object.fromEntries(given.map((name) => [name, queried(name)]));
   const orders = useSteadyPages<ListedOrder>(apiPath('/orders', { state, ...query, limit: 50 }), ({ orderId }) => orderId);
-  const selection = useSelection(orders.items);
+  const selection = useSelection(
+    orders.items.map(({ orderId }) => orderId),
+    orders.items.map(({ orderId }) => `/orders/${orderId}`),
+  );
   useKeys([{ key: 'l', what: 'Load older orders', run: orders.more }], [orders.more]);
   return (
     <>

@@ -168,13 +168,13 @@ async function seed() {
   return { blocked: blocked[1] ?? '', undone, run: run.id, task: task?.id ?? '', fingerprint: group?.fingerprint ?? '' };
 }
 
-/** A message that the queue of submissions could not read. */
-async function deadLetter(): Promise<string> {
+/** A message that the queue of submissions could not read. The items of its order are `items`. */
+async function deadLetter(number: number, items: unknown): Promise<string> {
   const now = Date.now();
-  const about = { queue: 'submissions', messageId: 'm-1', sentAt: now - 60_000 };
+  const about = { queue: 'submissions', messageId: `m-${number}`, sentAt: now - 60_000 };
   const id = deadLetterId(about);
   const reason = 'The message is none that this queue takes: /order/items: expected a list.';
-  const message = { v: 1, type: 'submission', client: 'acme', idempotencyKey: 'A-20288', order: { ...sample('ok'), items: 'tea' } };
+  const message = { v: 1, type: 'submission', client: 'acme', idempotencyKey: `A-2028${number}`, order: { ...sample('ok'), items } };
   const story = { reason, attempts: [{ at: now - 50_000, error: reason }], failures: 4, deadAt: now - 50_000, senderId: 'robot' };
   const { store, database } = openEmbedded(data, { clock: systemClock });
   await store.putDocument(deadLetterDocument({ ...about, ...story, id, type: 'submission', body: JSON.stringify(message) }), 0);
@@ -182,7 +182,8 @@ async function deadLetter(): Promise<string> {
   return id;
 }
 
-const letter = await deadLetter();
+const letter = await deadLetter(1, 'tea');
+for (const number of [2, 3]) await deadLetter(number, (sample('ok') as { items?: unknown }).items);
 const { blocked, undone, run, task, fingerprint } = await seed();
 
 /** Fills the form of a new input, and checks it. */
@@ -192,6 +193,15 @@ const correct = async (page: Page): Promise<void> => {
   await page.getByRole('button', { name: /^Check/ }).click();
   await page.getByText(/^At most/).waitFor();
   await page.mouse.wheel(0, -4_000);
+};
+
+/** Chooses all dead letters, and checks whether they can be sent again. */
+const chooseAll = async (page: Page): Promise<void> => {
+  await page.getByRole('button', { name: 'submission', exact: true }).first().waitFor();
+  await page.keyboard.press('*');
+  if ((page.viewportSize()?.width ?? 0) < 500) return;
+  await page.getByRole('button', { name: 'Check and send…' }).click();
+  await page.getByText(/can be sent again/).waitFor();
 };
 
 interface Picture {
@@ -221,6 +231,7 @@ const pictures: readonly Picture[] = [
   { name: 'workflow', path: '/workflows/fulfil-order/1' },
   { name: 'agents', path: '/agents' },
   { name: 'dead-letters', path: `/agents/submissions?id=${letter}` },
+  { name: 'dead-letters-many', path: '/agents/submissions', before: chooseAll },
   { name: 'audit', path: '/audit' },
 ];
 

@@ -78,7 +78,7 @@ export async function treatMany(call: Call<unknown, unknown, z.output<typeof Bul
   const after = cursor === undefined ? [] : openCursor(cursor, scope);
   if (!after)
     return badParameter('/cursor', 'bad-cursor', 'cursor: expected the unchanged "next" of the previous response, with the same filter.');
-  const { items, next } = await matching(api, name, filter, after[0] as string | undefined, limit);
+  const { items, next } = await chosenOrMatching(api, name, filter, after[0] as string | undefined, limit);
   const treated: object[] = [];
   for (const message of items) {
     const one = { ...call, id: message.id };
@@ -136,6 +136,18 @@ function errorsOf(treated: Treated) {
   return treated.outcome === 'locked'
     ? [{ pointer: '', code: 'locked', detail: 'Another process or person holds the order of this message. Try again later.' }]
     : [];
+}
+
+type BulkFilter = z.output<typeof BulkBody>['filter'];
+
+/** Returns the messages that a person has chosen, or those that match. */
+async function chosenOrMatching(api: Call['api'], name: string, { ids, ...filter }: BulkFilter, after: string | undefined, limit: number) {
+  if (!ids) return matching(api, name, filter, after, limit);
+  const left = [...new Set(ids)].toSorted().filter((id) => after === undefined || id > after);
+  const asked = left.slice(0, limit);
+  const found = await Promise.all(asked.map((id) => documentOf(api, name, id)));
+  const items = found.flatMap((document) => (document ? [deadLetterIn(document)] : [])).filter((message) => fits(message, filter));
+  return { items, next: left.length > limit ? (asked.at(-1) ?? null) : null };
 }
 
 /** Returns matching messages after `after`, oldest first. `next` is the position to continue from, null at the end. */

@@ -327,6 +327,29 @@ test('F-120: one call resolves many messages by a filter, and its dry run shows 
     assert.equal((await bulk('stock', body)).status, 422);
 });
 
+test('F-120: one call resolves the messages that a person has chosen, and no others', async () => {
+  const { orderWith, bulk, list } = withDeadLetter();
+  const letters = [await orderWith({}, 'k1'), await orderWith({ operation: 'reserv' }, 'k2'), await orderWith({}, 'k3')];
+  const [first = '', wrong = '', last = ''] = letters.map(({ id }) => id).toSorted();
+  const outcomes = ({ items }: { items: Body[] }) => items.map(({ id, outcome }) => [id, outcome]);
+  const chosen = { filter: { ids: [last, 'gone', first, last] }, action: 'discard' };
+  const tried = (await bulk('stock', { ...chosen, dryRun: true })).json;
+  assert.deepEqual(outcomes(tried), [
+    [first, 'possible'],
+    [last, 'possible'],
+  ]);
+  const one = (await bulk('stock', { ...chosen, dryRun: false, limit: 1 })).json;
+  assert.deepEqual(outcomes(one), [[first, 'done']]);
+  const rest = (await bulk('stock', { ...chosen, dryRun: false, cursor: one.next })).json;
+  assert.deepEqual([outcomes(rest), rest.next], [[[last, 'done']], null]);
+  assert.deepEqual(
+    (await list('stock')).items.map(({ id }: Body) => id),
+    [wrong],
+  );
+  const tooMany = Array.from({ length: 51 }, (_, index) => `m${index}`);
+  for (const ids of [[], tooMany, ['']]) assert.equal((await bulk('stock', { ...chosen, filter: { ids }, dryRun: true })).status, 422);
+});
+
 test('F-120: when an unknown message is discarded without a body, the answer is not found', async () => {
   const { ask, deadLetter } = withDeadLetter();
   const id = await deadLetter({ queue: 'submissions', body: {} });

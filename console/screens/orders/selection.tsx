@@ -1,46 +1,8 @@
-import { useState } from 'preact/hooks';
 import { has } from '../../api/session.ts';
 import type { ListedOrder } from '../../api/types.ts';
-import { useKeys } from '../../parts/keys.ts';
 import { counted } from '../../parts/text.tsx';
-import { type Rows, useRows } from '../../parts/use-rows.ts';
+import type { Selection } from '../../parts/use-selection.ts';
 import { go, href } from '../../router.ts';
-
-/** The orders of a list that a person has chosen. */
-export interface Selection {
-  readonly chosen: ReadonlySet<string>;
-  readonly toggle: (orderId: string) => void;
-  readonly clear: () => void;
-  readonly rows: Rows;
-}
-
-/** `j` and `k` move, `x` selects, `Shift x` selects up to here, `*` selects all that are shown, and Escape clears. */
-export function useSelection(orders: readonly ListedOrder[]): Selection {
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const [last, setLast] = useState(0);
-  const rows = useRows(orders.map(({ orderId }) => `/orders/${orderId}`));
-  const toggle = (orderId: string): void => {
-    const next = new Set(chosen);
-    if (!next.delete(orderId)) next.add(orderId);
-    setChosen(next);
-    setLast(orders.findIndex((order) => order.orderId === orderId));
-  };
-  const upToHere = (): void => {
-    const [from, to] = [Math.min(last, rows.at), Math.max(last, rows.at)];
-    setChosen(new Set([...chosen, ...orders.slice(Math.max(0, from), to + 1).map(({ orderId }) => orderId)]));
-  };
-  const here = orders[rows.at]?.orderId;
-  useKeys(
-    [
-      { key: 'x', what: 'Select the row', run: () => here !== undefined && toggle(here) },
-      { key: 'X', what: 'Select up to this row', run: upToHere },
-      { key: '*', what: 'Select all rows that are shown', run: () => setChosen(new Set(orders.map(({ orderId }) => orderId))) },
-      { key: 'Escape', what: 'Clear the selection', run: () => setChosen(new Set()) },
-    ],
-    [here, chosen, last, orders.length],
-  );
-  return { chosen, toggle, clear: () => setChosen(new Set()), rows };
-}
 
 interface BarProps {
   readonly selection: Selection;

@@ -26,13 +26,24 @@ export const ResubmitMessageBody = z.strictObject({
 
 export const DiscardBody = z.strictObject({ reason, dryRun });
 
+/** Most messages in one call. */
+const treatedMax = 50;
+
 export const BulkBody = z.strictObject({
-  filter: DeadLetterFilter,
+  filter: z.strictObject({
+    ...DeadLetterFilter.shape,
+    ids: z
+      .array(z.string().min(1).max(512))
+      .min(1)
+      .max(treatedMax)
+      .exactOptional()
+      .describe('the ids of the messages; those that are no dead letters any more are left out of the answer'),
+  }),
   action: z.enum(['resubmit', 'discard']),
   reason,
   dryRun: z.boolean().describe('true: list the outcome of each message without changing anything'),
   again,
-  limit: z.int().min(1).max(50).default(50).describe('most messages in this call'),
+  limit: z.int().min(1).max(treatedMax).default(treatedMax).describe('most messages in this call'),
   cursor,
 });
 
