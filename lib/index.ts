@@ -20,6 +20,8 @@ export type {
   MessageContext,
   MessageType,
   OrderOfClient,
+  OwnFailureCount,
+  OwnFailureCounts,
 } from '#authoring/consumer';
 export { defineConsumer, messageType } from '#authoring/consumer';
 export type { CustomBehavior, CustomNode } from '#authoring/custom';

@@ -62,7 +62,25 @@ export interface AnyMessageType {
   handle(body: never, context: MessageContext): unknown;
 }
 
+/** A failure count in the consumer's own state, as JSON. `rev` rises with every write. */
+export interface OwnFailureCount {
+  readonly rev: number;
+  readonly failures: number;
+  /** The last ten failures. Times are milliseconds since 1970. */
+  readonly attempts: readonly { readonly at: number; readonly error: string; readonly nothingDone?: true }[];
+}
+
+/** Failure counts that a consumer keeps in a state of its own, such as a field of its records. */
+export interface OwnFailureCounts {
+  /** Returns the count of a conversation; undefined if there is none. */
+  read(conversation: string): Promise<OwnFailureCount | undefined>;
+  /** Stores a count, or removes it if it is undefined. Resolves to false if the stored one has another `rev` than `loadedRev` (0: none). */
+  write(conversation: string, count: OwnFailureCount | undefined, loadedRev: number): Promise<boolean>;
+}
+
 export interface ConsumerOptions {
+  /** Where failures are counted. Default: in the system's own table. */
+  readonly failureCounts?: OwnFailureCounts;
   /** The client in whose name the handlers use orders. Default: the name of the consumer. */
   readonly client?: string;
   /** The longest time of handling a batch, in seconds. On AWS it is the timeout of the function. Default: 30. */

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import {
+  type App,
   defineApp,
   defineConsumer,
   defineWorkflow,
   type JsonObject,
   type MessageContext,
   messageType,
+  type OwnFailureCount,
+  type OwnFailureCounts,
   PermanentFailure,
   secret,
   sequence,
@@ -16,13 +19,15 @@ import {
 } from 'redress';
 import * as z from 'zod';
 import type { ChannelPolicies } from '#authoring/channel-policy';
+import { mask } from '#core/definition/secrets';
 import { collections } from '#ports/documents';
 import { openChannel } from '#roles/channels/operate';
 import { channelState } from '#roles/channels/state';
 import { treat } from '#roles/dead-letters/resubmit';
 import { topologyOf } from '#runtime/topology';
+import { instrumented } from '#testing/world/instrumented-ports';
 import { registerClient } from '#testing/world/register-client';
-import { type Desk, type DeskOptions, openDesk } from './support.ts';
+import { type Desk, type DeskOptions, lineOf, nothing, noting, openDesk, started, submitted } from './support.ts';
 
 const queue = 'expenses-messages';
 const responseChannel = 'redress-response-acme';
@@ -287,6 +292,123 @@ test('F-174: a credential that is not set makes a message wait, and its value is
   const [letter] = await desk.deadLetter();
   assert.match(letter?.attempts.at(-1)?.error ?? '', /^UnprocessableMessage: The ledger refuses the key /);
   assert.ok(!JSON.stringify(letter).includes('tell-nobody'));
+});
+
+describe('a consumer that keeps its failure counts in its own state', () => {
+  function ownState(): { readonly state: Map<string, OwnFailureCount>; readonly failureCounts: OwnFailureCounts } {
+    const state = new Map<string, OwnFailureCount>();
+    const failureCounts: OwnFailureCounts = {
+      read: async (conversation) => state.get(conversation),
+      async write(conversation, count, loadedRev) {
+        if ((state.get(conversation)?.rev ?? 0) !== loadedRev) return false;
+        if (count) state.set(conversation, count);
+        else state.delete(conversation);
+        return true;
+      },
+    };
+    return { state, failureCounts };
+  }
+  const deskOn = (context: TestContext, failureCounts: OwnFailureCounts, handle: Handle): Desk => {
+    const consumer = defineConsumer('expenses', { 'expense-report': messageType({ body: Report, handle }) }, { failureCounts });
+    return openDesk(context, defineApp({ workflows: [], agents: [], consumers: [consumer] }));
+  };
+
+  test('F-122: counts there and not in the table; a success and a dead letter clear the count', async (context) => {
+    const { state, failureCounts } = ownState();
+    let isKnown = false;
+    const desk = deskOn(context, failureCounts, () => (isKnown ? undefined : notYet()));
+    await desk.send(queue, reportOf());
+    for (const failures of [1, 2]) {
+      assert.equal(await desk.deliver(queue), 1);
+      assert.deepEqual(
+        [...state].map(([key, count]) => [key, count.failures]),
+        [['conversation/anyone/report-1', failures]],
+      );
+      assert.deepEqual(await countsIn(desk), []);
+    }
+    isKnown = true;
+    assert.equal(await desk.deliver(queue), 0);
+    assert.equal(state.size, 0);
+
+    isKnown = false;
+    await desk.send(queue, reportOf());
+    for (const comesAgain of [1, 1, 1, 0]) assert.equal(await desk.deliver(queue), comesAgain);
+    assert.deepEqual([(await desk.deadLetter())[0]?.failures, state.size], [4, 0]);
+  });
+
+  test('F-122: after a lost race it counts on top of the winner, and while its state is away the message waits', async (context) => {
+    const { state, failureCounts } = ownState();
+    let isAway = false;
+    let races = 1;
+    const disturbed: OwnFailureCounts = {
+      read: (conversation) => (isAway ? Promise.reject(new Error('The state is away.')) : failureCounts.read(conversation)),
+      async write(...write) {
+        if (races-- > 0) state.set(write[0], { rev: 1, failures: 1, attempts: [] });
+        return failureCounts.write(...write);
+      },
+    };
+    const desk = deskOn(context, disturbed, notYet);
+    await desk.send(queue, reportOf());
+    assert.equal(await desk.deliver(queue), 1);
+    assert.deepEqual(
+      [...state.values()].map(({ failures, rev }) => [failures, rev]),
+      [[2, 2]],
+    );
+    isAway = true;
+    for (let delivery = 1; delivery <= 4; delivery++) assert.equal(await desk.deliver(queue), 1);
+    assert.deepEqual(await desk.deadLetter(), []);
+  });
+});
+
+test('F-174: a message that is handled costs no call of the store beyond those of a request of an agent', async (context) => {
+  const callsOf = async (app: App, to: string, body: unknown): Promise<readonly string[]> => {
+    const calls: string[] = [];
+    const around: DeskOptions['around'] = ({ store }) => ({
+      store: instrumented('store', store, async ({ site, apply }) => noting(calls, site, apply())),
+    });
+    const desk = openDesk(context, app, { around });
+    await desk.send(to, body);
+    assert.equal(await desk.deliver(to), 0);
+    return calls;
+  };
+  const consumer = defineConsumer('expenses', { 'expense-report': messageType({ body: Report, handle: () => undefined }) });
+  const consumed = await callsOf(defineApp({ workflows: [], agents: [], consumers: [consumer] }), queue, reportOf());
+  const line = lineOf({ pick: nothing });
+  const desk = openDesk(context, line);
+  await submitted(desk);
+  const request = await desk.request();
+  assert.deepEqual(consumed, await callsOf(line, 'worker-requests', request));
+});
+
+test('F-120, F-174: the API lists the channel with its dead letters, and an operator resubmits one after an edit', async (context) => {
+  const handled: number[] = [];
+  const consumer = defineConsumer('expenses', {
+    'expense-report': messageType({ body: Report, handle: ({ employeeId }) => void handled.push(employeeId) }),
+  });
+  const system = await started(context, defineApp({ workflows: [approval], agents: [], consumers: [consumer] }));
+  const headers = {
+    authorization: `Bearer ${await system.token({ role: 'operator', subject: 'olga' })}`,
+    'content-type': 'application/json',
+  };
+  const call = async (method: string, path: string, body?: object) => {
+    const answer = await system.fetch(path, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
+    return { status: answer.status, body: (await answer.json()) as JsonObject & { readonly items: readonly JsonObject[] } };
+  };
+  await system.queues.send([{ queue, body: JSON.stringify(reportOf({ employeeId: 'seven', amount: 1, iban: 'DE02' })) }]);
+  await system.passTime(1_000);
+  const channels = await call('GET', '/channels');
+  assert.partialDeepStrictEqual(channels.body.items, [{ name: 'expenses', open: true, deadLetters: 1, breaker: { phase: 'closed' } }]);
+  const { items } = (await call('GET', '/channels/expenses/dead-letters')).body;
+  assert.partialDeepStrictEqual(items, [{ channel: 'expenses', queue, type: 'expense-report', failures: 1, orderId: null }]);
+  const path = `/channels/expenses/dead-letters/${String(items[0]?.['id'])}`;
+  const body = (await call('GET', path)).body['body'] as JsonObject;
+  assert.deepEqual(body['body'], { employeeId: 'seven', amount: 1, iban: mask });
+  const edited = { ...body, body: { employeeId: 7, amount: 1, iban: mask } };
+  assert.equal((await call('POST', `${path}/resubmit`, { reason: 'a slip', body: edited })).status, 202);
+  await system.passTime(1_000);
+  assert.deepEqual([handled, (await call('GET', '/channels/expenses/dead-letters')).body.items], [[7], []]);
+  assert.equal((await call('POST', '/channels/expenses/close', { reason: 'maintenance' })).status, 200);
+  assert.equal((await call('POST', '/channels/expenses/open', { canary: true })).status, 200);
 });
 
 describe('a consumer that cannot work', () => {

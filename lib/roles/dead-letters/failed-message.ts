@@ -44,6 +44,7 @@ export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide 
 
   async function deadLettered({ delivery }: FailedMessage, reason: string, count: FailureCount): Promise<false> {
     await handOver(delivery, reason, count, ports);
+    await counts.givenUp(delivery);
     return false;
   }
 
@@ -53,8 +54,7 @@ export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide 
     const tooOld = await requeue([delivery], error, ports);
     await uncount(failed);
     if (tooOld.length === 0) return false;
-    const reason = waitedProblem(delivery.body) ?? 'This message needs another version.';
-    return deadLettered(failed, reason, once(failed));
+    return deadLettered(failed, waitedProblem(delivery.body) ?? 'This message needs another version.', once(failed));
   }
 
   async function counted(failed: FailedMessage, maxFailures: number): Promise<boolean> {

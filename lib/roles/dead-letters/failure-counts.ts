@@ -1,7 +1,9 @@
+import type { ConsumerDefinition, OwnFailureCounts } from '#authoring/consumer';
 import type { JsonObject } from '#core/data/json';
 import type { Clock } from '#ports/clock';
 import type { Delivery } from '#ports/delivery';
 import { collections, type Document, type Documents } from '#ports/documents';
+import { consumerOf } from '#ports/messages';
 import { compareAndSet } from '#ports/util/compare-and-set';
 import { channelOf } from '#roles/channels/policy';
 import { conversationOf } from './conversation.ts';
@@ -36,6 +38,8 @@ export interface FailureCounts {
    * winning record. `stored`: the count as it was read before.
    */
   change(message: Message, change: CountChange, stored?: StoredFailureCount): Promise<StoredFailureCount>;
+  /** Removes the count of a message that was given up, if the consumer keeps it itself: the dead-letter function cannot reach it. */
+  givenUp(message: Message): Promise<void>;
 }
 
 type CountChange = (count: FailureCount | undefined) => FailureCount | undefined;
@@ -48,34 +52,52 @@ const racesMax = 25;
 /** Error of an attempt that has begun. The process replaces or removes it after the attempt, unless it crashes. */
 export const noFailures = 'Processing began, and no result was reported.';
 
-export function createFailureCounts({ store, clock }: { readonly store: Documents; readonly clock: Pick<Clock, 'now'> }): FailureCounts {
+interface CountPorts {
+  readonly store: Documents;
+  readonly clock: Pick<Clock, 'now'>;
+  /** The consumers that this process runs, which may keep their counts themselves. */
+  readonly consumers?: readonly ConsumerDefinition[];
+}
+
+export function createFailureCounts({ store, clock, consumers = [] }: CountPorts): FailureCounts {
   const placeOf = (message: Message) => ({ collection: collections.tracks(channelOf(message.queue)), id: conversationOf(message) });
+
+  function documentsFor({ queue }: Message): Places {
+    const own = consumers.find(({ name }) => name === consumerOf(queue))?.failureCounts;
+    return own ? ownDocuments(own) : store;
+  }
 
   async function read(message: Message): Promise<StoredFailureCount> {
     const { collection, id } = placeOf(message);
-    return storedCountIn(await store.document(collection, id), clock.now());
+    return storedCountIn(await documentsFor(message).document(collection, id), clock.now());
   }
+
+  const change: FailureCounts['change'] = async (message, apply, stored) => {
+    const { collection, id } = placeOf(message);
+    const documents = documentsFor(message);
+    const now = clock.now();
+    let found = stored ?? (await read(message));
+    const changed = await compareAndSet(async () => {
+      const count = apply(found.count);
+      if (!count && found.rev === 0) return found;
+      const rev = found.rev + 1;
+      const content = { ...count } as unknown as JsonObject;
+      const answer = count
+        ? await documents.putDocument({ collection, id, rev, content, expiresAt: now + keptForMs }, found.rev)
+        : await documents.removeDocument(collection, id, found.rev);
+      if (answer.outcome === 'written') return count ? { rev, count } : { rev: 0, count: undefined };
+      found = storedCountIn(answer.current ?? undefined, now);
+      return 'lost';
+    }, racesMax);
+    if (changed === 'lost') throw new Error('Other writes of the same failure count won all races. The message is redelivered.');
+    return changed;
+  };
 
   return {
     read,
-    async change(message, change, stored) {
-      const { collection, id } = placeOf(message);
-      const now = clock.now();
-      let found = stored ?? (await read(message));
-      const changed = await compareAndSet(async () => {
-        const count = change(found.count);
-        if (!count && found.rev === 0) return found;
-        const rev = found.rev + 1;
-        const content = { ...count } as unknown as JsonObject;
-        const answer = count
-          ? await store.putDocument({ collection, id, rev, content, expiresAt: now + keptForMs }, found.rev)
-          : await store.removeDocument(collection, id, found.rev);
-        if (answer.outcome === 'written') return count ? { rev, count } : { rev: 0, count: undefined };
-        found = storedCountIn(answer.current ?? undefined, now);
-        return 'lost';
-      }, racesMax);
-      if (changed === 'lost') throw new Error('Other writes of the same failure count won all races. The message is redelivered.');
-      return changed;
+    change,
+    async givenUp(message) {
+      if (documentsFor(message) !== store) await change(message, () => undefined);
     },
   };
 }
@@ -109,6 +131,24 @@ export const failuresText = ({ attempts, failures }: FailureCount): string =>
   attempts.at(-1)?.error === noFailures
     ? `Processing began ${failures} times without success. The last process stopped without a result.`
     : `Processing failed ${failures} times.`;
+
+type Places = Pick<Documents, 'document' | 'putDocument' | 'removeDocument'>;
+
+/** Returns a consumer's own counts in the form of documents. */
+function ownDocuments(own: OwnFailureCounts): Places {
+  const document: Places['document'] = async (collection, id) => {
+    const { rev, ...content } = (await own.read(id)) ?? { rev: 0 };
+    return rev === 0 ? undefined : { collection, id, rev, content: content as unknown as JsonObject };
+  };
+  const answer = async (isWritten: boolean, collection: string, id: string): ReturnType<Places['putDocument']> =>
+    isWritten ? { outcome: 'written' } : { outcome: 'refused', current: (await document(collection, id)) ?? null };
+  return {
+    document,
+    putDocument: async ({ collection, id, rev, content }, loadedRev) =>
+      answer(await own.write(id, { ...(content as unknown as FailureCount), rev }, loadedRev), collection, id),
+    removeDocument: async (collection, id, rev) => answer(await own.write(id, undefined, rev), collection, id),
+  };
+}
 
 const isBegun = (attempt: Attempt, at: number): boolean => attempt.at === at && attempt.error === noFailures;
 

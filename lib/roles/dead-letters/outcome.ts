@@ -39,7 +39,7 @@ export interface FailurePolicy {
 
 export function createFailurePolicy(ports: FailurePolicyPorts): FailurePolicy {
   const { app, queues, clock, telemetry, channelHealth, random = Math.random } = ports;
-  const failureCounts = createFailureCounts(ports);
+  const failureCounts = createFailureCounts({ ...ports, consumers: ports.definitions.consumers });
   const decide = createDecide(ports, failureCounts);
 
   return {
@@ -54,6 +54,7 @@ export function createFailurePolicy(ports: FailurePolicyPorts): FailurePolicy {
         // An attempt at work may still succeed, and a success would clear the count. So this message waits for it.
         if (count.failures - atWork <= maxFailures) throw new Error('Another message of the same conversation is being processed.');
         await handOver(delivery, failuresText(count), count, ports);
+        await failureCounts.givenUp(delivery);
         return undefined;
       }
       return { at, counts: await failureCounts.change(delivery, withFailure({ at, error: noFailures }), counts) };
