@@ -42,6 +42,12 @@ export class HeldRun {
     return true;
   }
 
+  /** Looks whether somebody has paused or stopped the run, or another process has taken it. */
+  async mayGoOn(): Promise<boolean> {
+    const run = await this.ports.documents.run(this.id);
+    return run?.state === 'running' && run.epoch === this.run.epoch;
+  }
+
   /** Renews the lease if the last write is a second old. */
   async renew(): Promise<void> {
     const now = this.ports.clock.now();

@@ -189,25 +189,22 @@ export class RunAtWork {
       .slice(from)
       .filter(({ orderId }) => !outcomes.has(orderId))
       .slice(0, room);
+    const treating = { ...this.ports, asked: this.asked, mayGoOn: () => this.held.mayGoOn() };
     this.pace ??= new Pace(clock, this.held.run.ratePerSecond);
     await this.pace.each(next, async (order) => {
-      if (isOver() || !(await this.mayGoOn())) return;
-      outcomes.set(order.orderId, await treatOrder(this.held.run, this.asked, order, this.ports));
+      if (isOver()) return;
+      const outcome = await treatOrder(order, { ...treating, run: this.held.run });
+      if (outcome) outcomes.set(order.orderId, outcome);
       await this.held.renew();
     });
     await this.count();
   }
 
-  /** Looks before each order whether somebody has paused or stopped the run. */
-  private async mayGoOn(): Promise<boolean> {
-    const run = await this.ports.documents.run(this.id);
-    return run?.state === 'running' && run.epoch === this.held.run.epoch;
-  }
-
   /** Counts the outcomes of the present chunk, and moves the cursor to the first order without one. */
   private async count(): Promise<void> {
     const { set, cursor } = this.held.run;
-    if (!set || this.held.run.checked < set.count || cursor >= set.count) return;
+    if (set && this.held.run.checked < set.count) return this.countRefused();
+    if (!set || cursor >= set.count) return;
     const { index, orders, outcomes } = await this.chunkAt(cursor);
     await this.verification.note(this.held.run, index, orders, (orderId) => outcomes.get(orderId)?.outcome === 'applied');
     const from = cursor - index * chunkOrders;
@@ -216,6 +213,15 @@ export class RunAtWork {
     const counts = countsOf(orders.slice(from, until), outcomes);
     const ahead = countsOf(orders.slice(until), outcomes);
     await this.held.save((run) => ({ cursor: index * chunkOrders + until, counts: sumOf(run.counts, counts), ahead }));
+  }
+
+  /** Counts what the check of a chunk has refused, if the run was stopped during the check and its process died. */
+  private async countRefused(): Promise<void> {
+    const { checked } = this.held.run;
+    const { orders } = await this.chunkAt(checked);
+    const refused = (await this.ports.documents.outcomes(this.id, orders)).size - (checked % chunkOrders);
+    if (refused <= 0) return;
+    await this.held.save(({ counts }) => ({ checked: checked + refused, counts: { ...counts, infeasible: counts.infeasible + refused } }));
   }
 
   private async verify(): Promise<void> {

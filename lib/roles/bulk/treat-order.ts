@@ -25,9 +25,14 @@ export type Checked =
   | { readonly ok: true; readonly agents: readonly string[] }
   | { readonly ok: false; readonly refusals: readonly ItemRefusal[] };
 
+/** Looks at the run, before an order gets anything. Resolves to false if the run does not go on in this process. */
+export type MayGoOn = () => Promise<boolean>;
+
 /** Tries of one order before it counts as failed. */
 const triesMax = 5;
 const pauseMs = 200;
+/** How long a look at the run counts: an instruction that is to be written later waits for another look. */
+const lookCountsMs = 2_000;
 
 /** Checks the instruction on one order by a dry run. It changes nothing. */
 export async function checkOrder(run: BulkRun, asked: BulkAsked, order: OrderOfSet, ports: TreatingPorts): Promise<Checked> {
@@ -54,36 +59,55 @@ const plannedCheck = ({ check, plan }: Extract<Instructed, { outcome: 'planned' 
 const refused = (code: string, detail: string): Checked => ({ ok: false, refusals: [{ code, detail }] });
 
 /**
- * Applies the instruction to one order, unless the order has an outcome already. The outcome `applied` is a document of the order's own
- * write: both exist, or neither does. So a process that repeats the work of another one applies nothing twice.
+ * Applies the instruction to one order, unless the order has an outcome already, or the run does not go on: then it resolves to undefined.
+ * The outcome `applied` is a document of the order's own write: both exist, or neither does. So a process that repeats the work of another
+ * one applies nothing twice.
  */
-export async function treatOrder(run: BulkRun, asked: BulkAsked, order: OrderOfSet, ports: TreatingPorts): Promise<StoredOutcome> {
-  const { documents, clock } = ports;
+export async function treatOrder(order: OrderOfSet, treating: Treating): Promise<StoredOutcome | undefined> {
+  const { run, documents, clock, mayGoOn } = treating;
   for (let attempt = 1; attempt <= triesMax; attempt++) {
     if (attempt > 1) await clock.sleep(pauseMs * attempt);
     const before = attempt > 1 ? await quietly(() => documents.outcome(run.id, order.orderId)) : undefined;
     if (before) return before;
-    const treated = await quietly(() => tryOnce(run, asked, order, ports));
+    const treated = await quietly(() => tryOnce(order, treating));
+    if (treated === 'over') return undefined;
     if (treated) return treated;
   }
+  if (!(await mayGoOn())) return undefined;
   return documents.putOutcome(run, { orderId: order.orderId, outcome: 'failed', at: clock.now() });
 }
 
-/** Resolves to undefined where the order must be tried again. */
-async function tryOnce(run: BulkRun, asked: BulkAsked, order: OrderOfSet, ports: TreatingPorts): Promise<StoredOutcome | undefined> {
-  const { documents, instruct, clock } = ports;
+/** What `treatOrder` needs beside the order. */
+export interface Treating extends TreatingPorts {
+  readonly run: BulkRun;
+  readonly asked: BulkAsked;
+  readonly mayGoOn: MayGoOn;
+}
+
+/** Resolves to undefined where the order must be tried again, and to `over` where the run does not go on. */
+async function tryOnce(order: OrderOfSet, treating: Treating): Promise<StoredOutcome | 'over' | undefined> {
+  const { run, asked, documents, instruct, clock, mayGoOn } = treating;
   const { orderId } = order;
+  const lookedAt = clock.now();
+  if (!(await mayGoOn())) return 'over';
+  /** A process may have stood still, or waited for a lease, while the run was stopped. */
+  const stillKnown = <T>(value: T): T => {
+    if (clock.now() - lookedAt > lookCountsMs) throw new Error(`The last look at the bulk run ${run.id} is too old.`);
+    return value;
+  };
+  const recorded = (outcome: StoredOutcome['outcome'], refusals: readonly ItemRefusal[] = []): Promise<StoredOutcome> =>
+    documents.putOutcome(run, stillKnown(outcomeOf(outcome, refusals)));
   const outcomeOf = (outcome: StoredOutcome['outcome'], refusals: readonly ItemRefusal[] = []): StoredOutcome => ({
     orderId,
     outcome,
     at: clock.now(),
     ...(refusals.length > 0 ? { refusals: keptRefusals(refusals) } : {}),
   });
-  const now = await present(order, run, ports);
-  if ('refusals' in now) return documents.putOutcome(run, outcomeOf('refused', now.refusals));
-  if (now.head === undefined || hasMovedOn(now.head, order)) return documents.putOutcome(run, outcomeOf('moved-on'));
-  const decision = await filledInstruction(run, asked, order, ports);
-  if ('refusals' in decision) return documents.putOutcome(run, outcomeOf('refused', decision.refusals));
+  const now = await present(order, run, treating);
+  if ('refusals' in now) return recorded('refused', now.refusals);
+  if (now.head === undefined || hasMovedOn(now.head, order)) return recorded('moved-on');
+  const decision = await filledInstruction(run, asked, order, treating);
+  if ('refusals' in decision) return recorded('refused', decision.refusals);
   const applied = outcomeOf('applied');
   try {
     // The condition on the rev makes the write depend on the exception that was compared.
@@ -92,14 +116,14 @@ async function tryOnce(run: BulkRun, asked: BulkAsked, order: OrderOfSet, ports:
       caller: run.by,
       ifMatch: now.head.rev,
       ...(asked.solution ? { solution: asked.solution } : {}),
-      beside: () => [outcomeDocument(run, applied)],
+      beside: () => stillKnown([outcomeDocument(run, applied)]),
     });
     if (instructed.outcome === 'done') return applied;
     if (instructed.outcome === 'stale') return undefined;
-    return documents.putOutcome(run, outcomeOf('refused', refusalsIn(instructed)));
+    return recorded('refused', refusalsIn(instructed));
   } catch (error) {
     if (!(error instanceof InstanceLockedError) && !(error instanceof UnreadableRecordError)) throw error;
-    return documents.putOutcome(run, outcomeOf('refused', [refusalOfError(error)]));
+    return recorded('refused', [refusalOfError(error)]);
   }
 }
 
