@@ -4,7 +4,7 @@ import { sitesOf } from '#testing/world/instrumented-ports';
 
 /** Methods without a crash here, each with the reason. */
 export const leftOut: { readonly [site: string]: string } = {
-  'store.list': 'only the API reads it',
+  'store.list': 'only the API and bulk runs read it: bulk.test.ts',
   'store.pages': 'only the API reads it, and who rebuilds a damaged order: test/roles/rebuilding.test.ts',
   'store.orderWithoutState': 'only messages for orders that have no state need it: test/roles/missing-states.test.ts',
   'store.putMissingState': 'only an order that has lost its state needs it: test/roles/missing-states.test.ts',

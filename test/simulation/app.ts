@@ -298,6 +298,11 @@ const rush = defineWorkflow('rush', { version: 1, order: Items }, ({ order }) =>
   forEach(order.items, (item) => charge(item), { maxConcurrency: 300 }).on(Refused, ({ compensate }) => compensate()),
 );
 
+/** Waits for a person as soon as its first step is refused. */
+const dispatch = defineWorkflow('dispatch', { version: 1, order: Body, toOperator: [AddressInvalid] }, ({ order }) =>
+  sequence(ship(order.item), mail.tell({ what: order.item }).noUndo()),
+);
+
 /** Calls another order with three copies of a step's output. */
 const keeping = defineWorkflow('keeping', { version: 1, order: Thrice }, () => mail.tell({ what: 'kept' }).noUndo());
 const bulky = defineWorkflow('bulky', { version: 1, order: Bulk }, ({ order }) => {
@@ -358,6 +363,7 @@ const app = defineApp({
     guessing,
     wide,
     rush,
+    dispatch,
     keeping,
     bulky,
     voyage,
@@ -387,6 +393,9 @@ export const pickingOffers: typeof offers = ['picking', 'packing', 'guessing', '
   workflow,
   body: { item: 'tea' },
 }));
+
+/** Only some worlds submit it: see `bulk.ts`. */
+export const dispatchOffer: (typeof offers)[number] = { workflow: 'dispatch', body: { item: 'tea' } };
 
 /** Only some worlds submit it: see `second-lives.ts`. */
 export const voyageOffer: (typeof offers)[number] = { workflow: 'voyage', body: { item: 'tea' } };

@@ -8,6 +8,7 @@ export const roles = [
   'children',
   'supervisor',
   'sweeper',
+  'bulk',
   'dead-letter',
   'client',
   'operator',

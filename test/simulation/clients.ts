@@ -51,12 +51,16 @@ export interface Reach {
   readonly shared: Shared;
   /** Returns a running host that answers calls; undefined if there is none. */
   anyHost(): SimulatedHost | undefined;
+  /** Returns the hosts on which this role is at work. */
+  hostsAtWork(role: Role): readonly SimulatedHost[];
 }
 
 /** Clients and operators: they submit, signal, cancel and decide, and repeat each call until it is answered. */
 export class Clients {
   /** Number of unanswered calls. */
   waiting = 0;
+  /** Orders about which nobody decides by themselves as long as faults last: bulk runs do. */
+  readonly leftToRuns = new Set<string>();
   private readonly reach: Reach;
   /** Orders that a newer program currently has. */
   private readonly newer = new Set<string>();

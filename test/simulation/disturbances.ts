@@ -40,7 +40,7 @@ export function disturb(world: Disturbed): void {
     if (states.length > 0 && chance.happens(0.2)) timeline.after(0, 'somebody looks', () => world.look(chance.pick(states).orderId));
     if (faults.chooses('record damaged')) damageOne(world, states);
     for (const { orderId } of states.filter(isIn('Error')))
-      if (chance.happens(0.15) && clients.waiting < 10) clients.decide(orderId, { finally: false });
+      if (chance.happens(0.15) && clients.waiting < 10 && !clients.leftToRuns.has(orderId)) clients.decide(orderId, { finally: false });
     disturb(world);
   });
 }

@@ -189,7 +189,12 @@ export class Faults {
 
   /** Draws whether the fault happens, without counting it: it may turn out to have no victim. */
   chooses(kind: AnyFault): boolean {
-    return !this.over && this.calm?.has(kind) !== false && this.profile[kind] > 0 && this.chance.happens(this.profile[kind]);
+    return this.mayHappen(kind) && this.chance.happens(this.profile[kind]);
+  }
+
+  /** Whether the fault may happen in this world now. */
+  mayHappen(kind: AnyFault): boolean {
+    return !this.over && this.calm?.has(kind) !== false && this.profile[kind] > 0;
   }
 
   lands(kind: AnyFault, site: string, { role = roleAtWork(), orderId }: Victim): void {

@@ -24,6 +24,8 @@ export interface FleetOptions {
   portsOf: ConstructorParameters<typeof SimulatedHost>[2];
   /** Whether a pass of the supervisor would find nothing, and so could have no effect. */
   isPassVain(): boolean;
+  /** Whether a start of the bulk function would find nothing; undefined in a world without bulk runs. */
+  readonly isBulkVain?: (() => boolean) | undefined;
 }
 
 const sweepMs = 3_600_000;
@@ -31,6 +33,10 @@ const sweepMs = 3_600_000;
 const looksAgainMs = 1_000;
 /** The schedule of the sweeper does not depend on the start of a process. */
 const firstSweepMaxMs = 600_000;
+
+/** The functions that a schedule starts, and what it gives them. */
+const tasks = { supervisor: 'pass', sweeper: 'sweep', bulk: 'bulk' } as const;
+type Scheduled = keyof typeof tasks;
 
 /** All processes of the system. The fleet starts them, restarts them after a crash, and delivers their messages. */
 export class Fleet {
@@ -69,18 +75,30 @@ export class Fleet {
     });
     this.hosts.set(place, host);
     if (host.runs('supervisor')) this.superviseFrom(host, 'supervisor', around.chance.between(1, periodMs));
+    if (host.runs('bulk') && this.options.isBulkVain) this.superviseFrom(host, 'bulk', around.chance.between(1, periodMs));
     if (host.runs('sweeper')) this.superviseFrom(host, 'sweeper', around.chance.between(1, firstSweepMaxMs));
   }
 
-  private superviseFrom(host: SimulatedHost, name: 'supervisor' | 'sweeper', afterMs: number): void {
+  private superviseFrom(host: SimulatedHost, name: Scheduled, afterMs: number): void {
     const { timeline } = this.options.around;
     timeline.after(afterMs, `${host.id} ${name}`, () => {
-      if (host.isDead || host.isLeaving) return;
+      if (host.isDead || host.isLeaving || (name === 'bulk' && !mayServe(host, name))) return;
       if (this.areSupervisorsGone) return this.awaitReturn(() => this.superviseFrom(host, name, 0));
       const next = () => this.superviseFrom(host, name, name === 'sweeper' ? sweepMs : this.options.periodMs);
-      if (name === 'supervisor' && this.options.isPassVain()) return next();
-      host.supervise(name, { task: name === 'sweeper' ? 'sweep' : 'pass' }).then(next, next);
+      if (this.isVain(name)) return next();
+      host.supervise(name, { task: tasks[name] }).then(next, next);
     });
+  }
+
+  private isVain(name: Scheduled): boolean {
+    if (name === 'supervisor') return this.options.isPassVain();
+    return name === 'bulk' && this.options.isBulkVain?.() === true;
+  }
+
+  /** Starts the bulk function at once, as an announcement does. */
+  startBulk(): void {
+    const host = this.anyHost('bulk');
+    host?.supervise('bulk', { task: 'bulk' }).catch(() => undefined);
   }
 
   get areSupervisorsGone(): boolean {
@@ -152,7 +170,7 @@ export class Fleet {
 
 /** Functions that accept orders compare their workflows with the recorded ones, and do not start with edited ones. */
 const mayServe = ({ release }: SimulatedHost, name: string): boolean =>
-  release !== 'edited' || (name !== 'api' && name !== queueNames.submissions);
+  release !== 'edited' || (name !== 'api' && name !== 'bulk' && name !== queueNames.submissions);
 
 /** Returns the roles at work on a host, each once. */
 export const rolesOn = ({ atWork }: SimulatedHost): readonly Role[] => [...new Set(atWork)];

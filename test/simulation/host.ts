@@ -7,7 +7,7 @@ import { readConfig } from '#runtime/config';
 import type { Invocation } from '#runtime/function';
 import { queueEvent } from '#runtime/host/event-source';
 import { createSystem, type Ports, type System } from '#runtime/system';
-import { type FunctionSpec, type QueueSource, type SupervisorTask, topologyOf } from '#runtime/topology';
+import { type BulkTask, type FunctionSpec, type QueueSource, type SupervisorTask, topologyOf } from '#runtime/topology';
 import type { AgentEvent } from '#testing/world/agent-event';
 import { AgentWatch, type WatchedProcess } from '#testing/world/agent-watch';
 import { clockOf } from '#testing/world/clock';
@@ -124,6 +124,11 @@ export class SimulatedHost implements WatchedProcess {
       const handler = create({ system, environment, accepting: () => !this.isLeaving });
       for (const each of all.length > 0 ? all.map(({ queue }) => queue) : [name]) this.handlers.set(each, handler);
     }
+  }
+
+  /** The number of its calls of ports without an answer. */
+  get pendingCalls(): number {
+    return this.open;
   }
 
   get release(): Release {
@@ -275,7 +280,7 @@ export class SimulatedHost implements WatchedProcess {
     return came.filter((id) => !failed.includes(id));
   }
 
-  async supervise(name: string, task: SupervisorTask): Promise<void> {
+  async supervise(name: string, task: SupervisorTask | BulkTask): Promise<void> {
     await this.run(name, task);
   }
 
@@ -293,8 +298,8 @@ export class SimulatedHost implements WatchedProcess {
   }
 
   /** Runs a function within its timeout. */
-  private async run(name: string, event: SQSEvent | SupervisorTask): Promise<unknown> {
-    const handler = this.handlers.get(name) as ((event: SQSEvent | SupervisorTask, invocation: Invocation) => unknown) | undefined;
+  private async run(name: string, event: SQSEvent | SupervisorTask | BulkTask): Promise<unknown> {
+    const handler = this.handlers.get(name) as ((given: typeof event, invocation: Invocation) => unknown) | undefined;
     const spec = this.specOf(name);
     if (!handler || !spec) throw new Error(`No function of ${this.id} is called for ${name}.`);
     const role = roleOf(spec);

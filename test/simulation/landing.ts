@@ -8,7 +8,7 @@ interface Reach {
   readonly because: string;
 }
 
-const functions: readonly Role[] = ['submissions', 'scheduler', 'agent', 'children', 'supervisor', 'sweeper', 'dead-letter'];
+const functions: readonly Role[] = ['submissions', 'scheduler', 'agent', 'children', 'supervisor', 'sweeper', 'bulk', 'dead-letter'];
 const callers: readonly Role[] = [...functions, 'client', 'operator'];
 const readers: readonly Role[] = ['submissions', 'scheduler', 'agent', 'children', 'dead-letter'];
 const inside: readonly Role[] = ['scheduler', 'agent', 'children'];
@@ -24,7 +24,7 @@ const onlyAgents: Reach = { roles: ['agent'], because: 'only agents call service
 const onlySupervisor: Reach = { roles: ['supervisor'], because: 'only the supervisor reads the index of the worklist' };
 
 const announcers: Reach = {
-  roles: ['scheduler', 'operator', 'dead-letter'],
+  roles: ['scheduler', 'operator', 'bulk', 'dead-letter'],
   because:
     'agents, supervisors and who takes submissions announce nothing, and what clients and callers ask for very seldom leads to anything at once',
 };
@@ -37,7 +37,10 @@ export const reach: { readonly [kind in AnyFault]: Reach } = {
   throttled: everybody,
   'transaction conflict': { roles: ['client', 'submissions', 'children'], because: 'nobody else makes orders' },
   'answer lost': everybody,
-  'written twice': { roles: without(callers, 'agent', 'dead-letter'), because: 'agents and the dead letters write no states' },
+  'written twice': {
+    roles: without(callers, 'agent', 'bulk', 'dead-letter'),
+    because: 'agents and the dead letters write no states, and bulk runs very few',
+  },
   'not taken': announcers,
   'index late': onlySupervisor,
   'index never': onlySupervisor,
@@ -88,6 +91,10 @@ type CellName = `${AnyFault} x ${Role}`;
  */
 export const rare: ReadonlySet<CellName> = new Set<CellName>([
   'client queue gone x client',
+  'not taken x bulk',
+  'publisher is down x bulk',
+  'throttled for long x bulk',
+  'time runs out x bulk',
   'publisher gone for a day x scheduler',
   'publisher gone for a day x operator',
   'queue is closed x submissions',

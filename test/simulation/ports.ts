@@ -9,6 +9,7 @@ import type { SentWithWrite, Store } from '#ports/store';
 import { deadLetterIn } from '#roles/dead-letters/dead-letter';
 import { openedLetterNow } from '#roles/dead-letters/kept-body';
 import type { Ports } from '#runtime/system';
+import { isOfBulkRun } from '#testing/world/bulk-records';
 import { Channels } from '#testing/world/channels';
 import { instrumented, type PortCall } from '#testing/world/instrumented-ports';
 import { documentPutBy, isDeadLetter, type Stored, storedBy } from '#testing/world/port-observer';
@@ -41,6 +42,8 @@ const faultsAt: { readonly [name: string]: Site['faults'] } = {
   'store.removeDocument': adds,
   'store.document': reads,
   'store.documents': reads,
+  'store.listed': reads,
+  'store.list': reads,
   'store.load': reads,
   'store.head': reads,
   'store.orderWithoutState': reads,
@@ -88,6 +91,8 @@ export class Shared {
   readonly channels: Channels;
   /** The limits of DynamoDB, in worlds that apply them. */
   limits: Limits | undefined;
+  /** Hears each announcement. */
+  onAnnounced: ((announcement: Announcement) => void) | undefined;
   private readonly around: Surroundings;
   private readonly queues: SimulatedQueues;
 
@@ -122,6 +127,7 @@ export class Shared {
     if (stored) this.written(stored);
     const document = documentPutBy(made, answer);
     if (document) this.channels.stored(document);
+    if (document && isOfBulkRun(document)) this.around.record({ type: 'bulk recorded', document });
     if (document && isDeadLetter(document))
       this.around.record({ type: 'dead-lettered', message: openedLetterNow(deadLetterIn(document), this.keys.now.of) });
     return answer;
@@ -142,7 +148,10 @@ export class Shared {
   }
 
   publish(announcements: readonly Announcement[]): void {
-    for (const announcement of announcements) this.around.record({ type: 'published', announcement });
+    for (const announcement of announcements) {
+      this.around.record({ type: 'published', announcement });
+      this.onAnnounced?.(announcement);
+    }
   }
 
   /** Rewrites a record with another schema version, as a newer program does and as its rollback does. */

@@ -6,6 +6,7 @@ export function kindOf(observation: Observation): string {
   if (observation.type === 'published') return `announced ${observation.announcement.detailType}`;
   if (observation.type === 'instructed') return `${observation.decision.kind} ${observation.outcome}`;
   if (observation.type === 'failed') return `${observation.name} thrown`;
+  if (observation.type === 'bulk recorded') return `bulk ${observation.document.id.split('#', 1)[0]}`;
   if (observation.type === 'metered') return `a write is ${observation.outcome}`;
   if (observation.type === 'agent event') return `agent: ${observation.event.what}`;
   return `seen ${observation.type}`;
@@ -21,6 +22,8 @@ export function describe(observation: Observation): string {
     }
     case 'sent':
       return `sent to ${observation.queue}: ${observation.body}`;
+    case 'bulk recorded':
+      return `recorded: ${observation.document.collection} ${observation.document.id} ${JSON.stringify(observation.document.content)}`;
     case 'published':
       return `announced: ${observation.announcement.detailType} ${observation.announcement.id}`;
     case 'effect':

@@ -1,5 +1,6 @@
 import { offers, pickingOffers, staySafelyOffer } from './app.ts';
 import { type Role, roleAtWork } from './at-work.ts';
+import { instructMany } from './bulk.ts';
 import type { Clients, Reach } from './clients.ts';
 import { corrupt } from './corruption.ts';
 import { forge } from './forgeries.ts';
@@ -43,6 +44,7 @@ export function addThemes(reach: Reach, services: Services, clients: Clients, se
   answerLate(services, clients, seed);
   corrupt(reach, clients, seed);
   rulePeople(reach, clients, seed);
+  instructMany(reach, services, clients, seed);
 }
 
 /** Submits orders whose steps return secrets that are too short to be searched for. */

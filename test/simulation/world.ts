@@ -9,6 +9,9 @@ import { registerClient } from '#testing/world/register-client';
 import { Timeline } from '#testing/world/timeline';
 import { definitions, masked, offers, type Release, refusals, secretWord, undeclaredFaults } from './app.ts';
 import { wrongInArchive } from './archive.ts';
+import { bulkIn } from './bulk.ts';
+import { wrongInBulkRuns } from './bulk-figures.ts';
+import { BulkRuns } from './bulk-runs.ts';
 import { wrongInCauses } from './cause-records.ts';
 import { operate } from './channels.ts';
 import { Clients, clientName, type Reach, referenceOf, responseQueue, strangerName } from './clients.ts';
@@ -102,6 +105,7 @@ export class World implements Surroundings {
   private readonly reach: Reach;
   private readonly clients: Clients;
   private readonly fleet: Fleet;
+  private readonly bulkRuns = new BulkRuns();
   private readonly pace: Pace;
   private readonly isRollout: boolean;
   /** In worlds with an edited workflow, the choice whether the next process runs it. */
@@ -191,9 +195,17 @@ export class World implements Surroundings {
       isDeployed,
       portsOf: (host) => ({ ...portsOf(host, this.shared, this.queues, this), remote: this.services.remoteFor(host) }),
       nextRelease: () => this.nextRelease(),
+      isBulkVain: bulkIn(seed) && (() => !this.bulkRuns.isAnyFree(this.timeline.now)),
       isPassVain: () => (this.faults.over || this.faults.calm !== undefined) && !this.shared.isAnythingDue(),
     });
-    this.reach = { around: this, queues: this.queues, shared: this.shared, anyHost: () => this.fleet.anyHost('api') };
+    this.shared.onAnnounced = ({ detailType }) => this.hear(detailType);
+    this.reach = {
+      around: this,
+      queues: this.queues,
+      shared: this.shared,
+      anyHost: () => this.fleet.anyHost('api'),
+      hostsAtWork: (role) => this.fleet.all.filter((host) => !host.isDead && host.atWork.includes(role)),
+    };
     this.clients = new Clients(this.reach);
     if (this.firstLives) this.seen.set('worlds in which orders are forgotten', 1);
     if (this.limited) this.seen.set('worlds with the limits of DynamoDB', 1);
@@ -202,6 +214,12 @@ export class World implements Surroundings {
       () =>
         `seed ${seed}: ${writesAndSendsAtomically ? 'one transaction' : 'write, then send'}, functions ${cut}, ${JSON.stringify(variables)}`,
     );
+  }
+
+  /** An announcement starts the bulk function, unless it comes to nobody. */
+  private hear(detailType: string): void {
+    if (detailType === 'Bulk Run Waiting')
+      this.timeline.after(this.chance.between(5, 4000), 'a bulk run waits', () => this.fleet.startBulk());
   }
 
   private get broken(): string[] {
@@ -239,6 +257,7 @@ export class World implements Surroundings {
     const isWhole = restored === undefined && this.firstLives === undefined;
     if (this.broken.length === 0) this.broken.push(...(await wrongInCauses(this.shared.store, this.history, this.timeline.now, isWhole)));
     if (this.broken.length === 0) this.broken.push(...(await wrongInArchive(this.shared.store, this.history)));
+    if (this.broken.length === 0) this.broken.push(...(await wrongInBulkRuns(this.bulkRuns.all, this.shared.store)));
     await this.shared.database.close();
     return this.outcome();
   }
@@ -347,6 +366,7 @@ export class World implements Surroundings {
   record(observation: Observation): void {
     if (observation.type === 'written') this.timeline.note(JSON.stringify(observation.after));
     if (observation.type === 'sent') this.timeline.note(observation.body);
+    if (observation.type === 'bulk recorded') this.bulkRuns.take(observation);
     this.counts(observation);
     this.judge.take(observation);
     this.narrate(() => describe(observation));
@@ -383,6 +403,7 @@ export class World implements Surroundings {
       ...open.map(({ orderId, processState, nextDueFor }) => `${orderId} is ${processState}, next due for ${JSON.stringify(nextDueFor)}`),
       ...busy.map(({ id }) => `${id} is at work`),
       ...occupied.map((queue) => `${queue} is not empty`),
+      ...this.bulkRuns.unrest(this.waiting().length > 0),
       ...(this.clients.waiting > 0 ? [`${this.clients.waiting} calls are not answered`] : []),
     ].join('; ');
   }
@@ -408,6 +429,7 @@ export class World implements Surroundings {
       for (const { type } of journal) count(type);
       count('steps with another input', replacedIn(journal));
     }
+    for (const [what, times] of this.bulkRuns.happened()) count(what, times);
     for (const [what, times] of this.seen) count(what, times);
     for (const [site, times] of this.io) if (site.startsWith('emitted ')) count(site, times);
     return {

@@ -1,5 +1,6 @@
 import type { CreateFunction } from '#runtime/function';
 import { create as agent } from '../../functions/agent.ts';
+import { create as bulk } from '../../functions/bulk.ts';
 import { create as children } from '../../functions/children.ts';
 import { create as deadLetter } from '../../functions/dead-letter.ts';
 import { create as scheduler } from '../../functions/scheduler.ts';
@@ -9,6 +10,7 @@ import { create as supervisor } from '../../functions/supervisor.ts';
 /** The shipped functions, by file, without the one that answers HTTP. */
 export const functionsByFile: { readonly [file: string]: CreateFunction } = {
   agent,
+  bulk,
   children,
   'dead-letter': deadLetter,
   scheduler,

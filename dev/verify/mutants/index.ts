@@ -1,3 +1,4 @@
+import { bulk } from './bulk.ts';
 import { causes } from './causes.ts';
 import { claims, moreClaims } from './claims.ts';
 import { entrance } from './entrance.ts';
@@ -28,4 +29,5 @@ export const further: readonly Mutant[] = [
   ...rebuilding,
   ...ruling,
   ...recovering,
+  ...bulk,
 ];

@@ -75,6 +75,7 @@ const titles: readonly (readonly [RegExp, string])[] = [
   [/^ord_[a-z0-9]+(@\d+)?(#\d+\/service|\/unreadable|\/status\/\d+\/undeliverable)$/, 'Service Exception'],
   [/^backlog\/.+\/\d+$/, 'Service Exception'],
   [/^channel\/.+\/\d+$/, 'Channel Closed'],
+  [/^bulk\/blk_[0-9a-f]+\/\d+$/, 'Bulk Run Waiting'],
   [/^ord_[a-z0-9]+@\d+\/processed(\/(compensated|rejected|canceled|terminated))?$/, 'Order Processed'],
 ];
 const titleOf = (id: string): string => titles.find(([pattern]) => pattern.test(id))?.[1] ?? 'Message Dead-Lettered';

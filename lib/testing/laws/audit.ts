@@ -1,4 +1,4 @@
-import type { Document } from '#ports/documents';
+import { collections, type Document } from '#ports/documents';
 import type { Observation } from '#testing/world/observation';
 import { type Law, on, type Setting } from './law.ts';
 
@@ -23,7 +23,8 @@ export const audit = ({ audits }: Pick<Setting, 'audits'>): Law => ({
 });
 
 /** Returns the instruction that an entry records. A signal is no instruction: it may wait in the order for a long time. */
-function entryOf({ content }: Document, { before, after }: Written): readonly string[] {
+function entryOf({ collection, content }: Document, { before, after }: Written): readonly string[] {
+  if (!collection.startsWith(collections.audit(''))) return [];
   if (content['action'] === 'signal') return [];
   const isOfWrite = content['target'] === after.orderId && content['before'] === (before?.rev ?? 0) && content['after'] === after.rev;
   return [isOfWrite ? `${content['action']} ${content['reason']}` : `an entry of another write: ${JSON.stringify(content)}`];

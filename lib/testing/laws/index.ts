@@ -8,6 +8,9 @@ import { audit } from './audit.ts';
 import { backoff } from './backoff.ts';
 import { batches } from './batches.ts';
 import { breakerTransitions } from './breaker-transitions.ts';
+import { bulkOutcomes } from './bulk-outcomes.ts';
+import { bulkSets } from './bulk-sets.ts';
+import { bulkStops } from './bulk-stops.ts';
 import { calledOrders } from './called-orders.ts';
 import { canceledCalls } from './canceled-calls.ts';
 import { canceledSteps } from './canceled-steps.ts';
@@ -183,6 +186,9 @@ const laws: readonly ((setting: Setting) => Law)[] = [
   rebuiltOrders,
   () => exceptDamaged(recordedEvents()),
   quarantine,
+  bulkSets,
+  bulkOutcomes,
+  bulkStops,
   endState,
 ];
 

@@ -4,7 +4,7 @@ import { type Law, on } from './law.ts';
 type Failed = Extract<Observation, { type: 'failed' }>;
 
 /** Errors that the system throws on purpose: an outage, a lease of another host, a stopping host. */
-const expectedNames: ReadonlySet<string> = new Set(['Unavailable', 'InstanceLockedError', 'AbortError']);
+const expectedNames: ReadonlySet<string> = new Set(['Unavailable', 'InstanceLockedError', 'LeaseLostError', 'AbortError']);
 const expectedMessages: ReadonlySet<string> = new Set([
   'The event bus refused the announcement.',
   'The time for this request is over.',

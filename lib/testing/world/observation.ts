@@ -48,6 +48,8 @@ export type Observation =
     }
   /** An invalid submission was sent to the queue. */
   | { readonly type: 'posted invalid'; readonly submission: Submission; readonly body: string; readonly expected: string }
+  /** A document of a bulk run was written by itself. The outcome `applied` is written with its order: see `written`. */
+  | { readonly type: 'bulk recorded'; readonly document: Document }
   /** An operator decided on the revision `seenRev` of an order, with this answer. */
   | { readonly type: 'decided'; readonly orderId: string; readonly reason: string; readonly seenRev: number; readonly answer: Instructed }
   /**

@@ -6,6 +6,7 @@ import type { OrderRecord, StateRecord } from '#ports/records';
 import type { SentWithWrite, Store } from '#ports/store';
 import { type DeadLetter, deadLetterIn } from '#roles/dead-letters/dead-letter';
 import { openedLetterNow } from '#roles/dead-letters/kept-body';
+import { isOfBulkRun } from './bulk-records.ts';
 import type { Channels } from './channels.ts';
 import type { PortCall } from './instrumented-ports.ts';
 import type { Observation } from './observation.ts';
@@ -82,6 +83,7 @@ export class PortObserver {
 
   private documentPut(document: Document): void {
     this.world.channels.stored(document);
+    if (isOfBulkRun(document)) this.world.record({ type: 'bulk recorded', document });
     if (isDeadLetter(document)) this.world.record({ type: 'dead-lettered', message: this.openedLetter(document) });
   }
 

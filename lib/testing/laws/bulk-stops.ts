@@ -1,0 +1,34 @@
+import { bulkRecordsIn } from '#testing/world/bulk-records';
+import { type Law, on, type Setting, writerOf } from './law.ts';
+
+/** The longest time from the last look at the run to the write of an order. The call of the store comes on top. */
+const lookCountsMs = 2_000;
+const callMs = 20;
+
+/**
+ * After a bulk run has stopped, no process begins another order of it. An order whose turn had come may still be written at once (S35).
+ */
+export function bulkStops({ now }: Pick<Setting, 'now'>): Law {
+  const stoppedAt = new Map<string, number>();
+  /** Processes whose clock jumped measure no time across the jump. */
+  const jumpedAt = new Map<string, number>();
+  return {
+    name: 'bulk stops',
+    after: on(['bulk recorded', 'written', 'clock jumps'], (observation) => {
+      if (observation.type === 'clock jumps') {
+        jumpedAt.set(observation.host, now());
+        return undefined;
+      }
+      const writer = observation.type === 'written' ? writerOf(observation.after) : undefined;
+      for (const record of bulkRecordsIn(observation)) {
+        if (record.what === 'run' && record.run.state === 'stopped' && !stoppedAt.has(record.id)) stoppedAt.set(record.id, now());
+        if (record.what !== 'outcome') continue;
+        const at = stoppedAt.get(record.id) ?? now();
+        const hasJumped = writer !== undefined && (jumpedAt.get(writer) ?? 0) >= at - lookCountsMs;
+        if (now() - at > lookCountsMs + callMs && !hasJumped && record.outcome.outcome === 'applied')
+          return `order ${record.outcome.orderId} got the instruction of bulk run ${record.id} ${now() - at} ms after the run had stopped`;
+      }
+      return undefined;
+    }),
+  };
+}
