@@ -48,7 +48,7 @@ export function canceledCalls({ now, quietSince }: Setting): Law {
     history: History,
   ): string | undefined {
     const quiet = quietSince();
-    if (!cancellation || quiet === undefined || isExempt(cancellation.child, history) || wasSuspended(orderId, history)) return undefined;
+    if (!cancellation || quiet === undefined || isExempt(cancellation.child, history) || hasWaited(orderId, history)) return undefined;
     const after = now() - Math.max(cancellation.at, quiet);
     const boundMs = cancellation.at > quiet ? promptMs : repeatedMs;
     return after > boundMs ? `order ${orderId}: the canceled call ${path} took ${Math.round(after / 1000)} s to end` : undefined;
@@ -61,6 +61,10 @@ const isExempt = (orderId: string, history: History): boolean => {
   const takesTime = journal.some(({ type }) => type === 'UndoFailed' || type === 'OrderBlocked' || type === 'ThresholdExceeded');
   return damagedAt !== undefined || takesTime || wasSuspended(orderId, history);
 };
+
+/** Whether the caller may have waited for a person, and kept the end of the called order until then. */
+const hasWaited = (orderId: string, history: History): boolean =>
+  wasSuspended(orderId, history) || history.orders.get(orderId)?.journal.some(({ type }) => type === 'OrderBlocked') === true;
 
 /** Whether an operator or a rule has suspended the order. It may stay suspended for any time. */
 function wasSuspended(orderId: string, history: History): boolean {
