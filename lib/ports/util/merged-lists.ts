@@ -1,6 +1,7 @@
 import type { Document, Documents } from '#ports/documents';
 import { lookedMax } from '#ports/list-filters';
 import type { List } from '#ports/lists';
+import { allSettledOrThrow } from './all-settled.ts';
 
 /** Part of several lists of one index, read side by side as one list. */
 export interface MergedRead<T> {
@@ -39,7 +40,7 @@ export async function fillPage<T>(store: Pick<Documents, 'listed'>, read: Merged
       ...(to === undefined ? {} : { to }),
       ...(page.last === undefined ? {} : { after: page.last }),
     };
-    const pages = await Promise.all(lists.map((list) => store.listed({ list, order, limit: readAtOnce, ...bounds })));
+    const pages = await allSettledOrThrow(lists.map((list) => store.listed({ list, order, limit: readAtOnce, ...bounds })));
     // Beyond the end of the shortest page, another list may have entries that come first.
     const known = nearest(pages.flatMap(({ next }) => next ?? []));
     const entries = pages

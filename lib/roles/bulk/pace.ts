@@ -18,16 +18,18 @@ export class Pace {
     this.next = clock.now();
   }
 
-  /** Does some work for each item, one after another at the rate, several at a time. */
+  /** Does some work for each item, one after another at the rate, several at a time. After an error it begins no more, and awaits the rest. */
   async each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
     const running = new Set<Promise<void>>();
     const all: Promise<void>[] = [];
+    let hasFailed = false;
     for (const item of items) {
       await this.turn();
       while (running.size >= atOnceMax) await Promise.race(running);
-      const one: Promise<void> = work(item).finally(() => running.delete(one));
-      one.catch(() => undefined);
-      running.add(one);
+      if (hasFailed) break;
+      const one = work(item);
+      const ended: Promise<void> = one.catch(() => void (hasFailed = true)).finally(() => running.delete(ended));
+      running.add(ended);
       all.push(one);
     }
     await allSettledOrThrow(all);

@@ -74,16 +74,21 @@ export function createBulkRunner(ports: BulkRunnerPorts): BulkRunner {
   return {
     async work(isOver) {
       const running = new Set<Promise<void>>();
-      for (;;) {
-        for (const id of await waiting()) {
-          if (running.size >= runsMax || atWork.has(id)) continue;
-          const work: Promise<void> = workOn(id, isOver).finally(() => running.delete(work));
-          running.add(work);
+      try {
+        for (;;) {
+          for (const id of await waiting()) {
+            if (running.size >= runsMax || atWork.has(id)) continue;
+            const work: Promise<void> = workOn(id, isOver).finally(() => running.delete(work));
+            running.add(work);
+          }
+          if (running.size === 0) return;
+          // A run that begins meanwhile must not wait for the end of another one.
+          await Promise.race([Promise.all(running), clock.sleep(lookEveryMs)]);
+          if (isOver()) return void (await allSettledOrThrow([...running]));
         }
-        if (running.size === 0) return;
-        // A run that begins meanwhile must not wait for the end of another one.
-        await Promise.race([Promise.all(running), clock.sleep(lookEveryMs)]);
-        if (isOver()) return void (await allSettledOrThrow([...running]));
+      } finally {
+        // Also after an error: Lambda would freeze what still runs.
+        await Promise.allSettled(running);
       }
     },
   };
