@@ -187,6 +187,7 @@ export const WakeUp = z.object({
     .object({
       id,
       cause: z.object({ orderId: id, path: id }),
+      causedBy: id.optional(),
       uses: z.array(z.object({ path: id, object: id })),
       isTooMany: z.literal(true).optional(),
     })

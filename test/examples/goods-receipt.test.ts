@@ -20,7 +20,7 @@ test('F-151, F-152: a receipt of goods is undone, the sales that have reserved f
 });
 
 interface Named {
-  /** The ids of the orders that lines of the page have named. */
+  /** The ids that lines of the page have named. */
   readonly names: Map<string, string>;
   /** The ids of all orders that the commands have printed, without their prefix, in their order. */
   readonly bodies: string[];
@@ -29,9 +29,10 @@ interface Named {
 async function played(line: string, told: string, { redress }: RunningSystem, { names, bodies }: Named): Promise<string> {
   const [, name, command = line.slice('$ '.length)] = /^\$ (\w)=\$\((.*?)(?: \| .*)?\)$/.exec(line) ?? [];
   const words = wordsOf(command.replaceAll(/\$(\w)/g, (_, each: string) => names.get(each) ?? each)).slice(1);
+  const [, prefix = 'ord'] = /grep -o '(\w+)_/.exec(line) ?? [];
   const print = async () => {
     const { out, err } = await redress(words);
-    const [first = ''] = out.match(/ord_\w+/) ?? [];
+    const [first = ''] = out.match(new RegExp(`${prefix}_\\w+`)) ?? [];
     for (const [body] of out.matchAll(/(?<=ord_)\w+/g)) if (!bodies.includes(body)) bodies.push(body);
     return { first, text: printed(`${out}\n${err}`, bodies) };
   };

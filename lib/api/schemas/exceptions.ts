@@ -52,7 +52,7 @@ export const Exception = z.strictObject({
     })
     .nullable()
     .describe('null while the exception is open'),
-  causedBy: z.string().optional(),
+  causedBy: z.string().optional().describe('the exception of which this one is a consequence, or the order whose recovery led to it'),
   taskId: z.string().optional(),
 });
 

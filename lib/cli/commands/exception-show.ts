@@ -22,6 +22,7 @@ interface ExceptionView {
   readonly at: string;
   readonly fingerprint: string;
   readonly handling: { readonly by: string; readonly id?: string; readonly control: string; readonly at: string } | null;
+  readonly causedBy?: string;
   readonly taskId?: string;
 }
 
@@ -50,6 +51,7 @@ const linesOf = (found: ExceptionView): readonly string[] => [
   `  class         ${found.class} (${found.tags.join(', ')})`,
   `  order, step   ${conditionText(found.before)}, then ${conditionText(found.after)}`,
   ...(found.data === undefined ? [] : [`  data          ${JSON.stringify(found.data)}`]),
+  ...(found.causedBy === undefined ? [] : [`  caused by     ${found.causedBy}`]),
   `  fingerprint   ${found.fingerprint}`,
   `  handled       ${handlingText(found)}`,
 ];

@@ -54,7 +54,7 @@ export interface ExceptionRecord {
   readonly groupBy?: 'message';
   /** Null while the exception is open. */
   readonly handling: Handling | null;
-  /** The id of the exception of which this one is a consequence. */
+  /** The id of the exception of which this one is a consequence, or of the order whose recovery led to it. */
   readonly causedBy?: string;
   /** The id of the task that waits for a person. */
   readonly taskId?: string;

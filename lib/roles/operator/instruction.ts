@@ -20,6 +20,8 @@ export interface Report {
   /** The activity that it is about, whether it has begun or not. Absent: the order as a whole. */
   readonly path?: string;
   readonly data?: Json;
+  /** The id of the exception or the order of which it is a consequence. No call gives it. */
+  readonly causedBy?: string;
 }
 
 /** An instruction or a signal of one call. */

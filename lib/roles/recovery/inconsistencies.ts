@@ -6,6 +6,7 @@ import type { Outgoing, Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
 import { decodeInstance } from '#roles/scheduler/instance';
 import { wholeJournal } from '#roles/scheduler/step-report';
+import { causeOfRecovery } from './cause.ts';
 import { type Consumer, consumersOf } from './consumers.ts';
 import { writesOf } from './writes-of.ts';
 
@@ -22,6 +23,8 @@ export interface Inconsistency {
   readonly id: string;
   /** The step whose write was undone. */
   readonly cause: { readonly orderId: string; readonly path: string };
+  /** The id of the exception, or else of the order, that led to the recovery. An older process does not name it. */
+  readonly causedBy?: string | undefined;
   readonly uses: readonly { readonly path: string; readonly object: string }[];
   /** The order of the cause hears that there were more consumers than one undo tells. */
   readonly isTooMany?: true | undefined;
@@ -38,7 +41,9 @@ export async function tellConsumers(orderId: string, path: string, { store, queu
   const journal = wholeJournal(await store.pages(orderId), decodeInstance(found.state).tail);
   const writes = writesOf(program, orderId, journal, path).filter(({ undoneAt }) => undoneAt !== undefined);
   const { items, more } = await consumersOf(writes, store);
-  const id = `${orderId}/${path}/${Math.max(...writes.map(({ undoneAt = 0 }) => undoneAt))}`;
+  const undoneAt = Math.max(...writes.map((write) => write.undoneAt ?? 0));
+  const id = `${orderId}/${path}/${undoneAt}`;
+  const causedBy = causeOfRecovery(orderId, journal, undoneAt);
   const told = (order: string, about: Pick<Inconsistency, 'uses' | 'isTooMany'>): Outgoing => ({
     queue: queueNames.wakeUps,
     body: JSON.stringify({
@@ -46,7 +51,7 @@ export async function tellConsumers(orderId: string, path: string, { store, queu
       type: 'wake-up',
       orderId: order,
       sentAt: timeText(clock.now()),
-      inconsistency: { id, cause: { orderId, path }, ...about },
+      inconsistency: { id, cause: { orderId, path }, causedBy, ...about },
     }),
   });
   const messages = [...Map.groupBy(items, (each) => each.orderId)].map(([order, uses]) => told(order, { uses: uses.map(useOf) }));

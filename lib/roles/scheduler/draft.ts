@@ -50,7 +50,7 @@ export interface Draft {
   /** The rule that has ended what was open. */
   readonly ruledBy?: string;
   /** The number of the exception from outside that this transition takes. */
-  readonly reported?: { readonly seq: number; readonly by: string };
+  readonly reported?: { readonly seq: number; readonly by: string; readonly causedBy?: string };
 }
 
 /** A diagnosed exception that waits for a person. */

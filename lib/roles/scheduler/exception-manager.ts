@@ -67,12 +67,14 @@ export interface Detected {
   readonly open: OpenCause | undefined;
 }
 
-function detect(draft: Draft, blocked: Blocked, { causedBy }: Origin): Detected {
-  const { record } = draft;
+function detect(draft: Draft, blocked: Blocked, origin: Origin): Detected {
+  const { record, reported } = draft;
   const open = record.processState === 'Error' ? record.open?.find(({ cause }) => cause === `error/${record.errorGen}`) : undefined;
   const stopped = record.processState === 'Error' ? draft : { ...draft, record: { ...record, processState: 'Error' as const } };
+  const seq = open?.seq ?? (record.causes ?? 0) + 1;
+  const causedBy = origin.causedBy ?? (reported?.seq === seq ? reported.causedBy : undefined);
   const cause: Cause = { ...causeOf(stopped, 'error', blocked.fault), ...(causedBy === undefined ? {} : { causedBy }) };
-  const exception = exceptionFor(record, cause, open?.seq ?? (record.causes ?? 0) + 1, draft.now);
+  const exception = exceptionFor(record, cause, seq, draft.now);
   return { blocked, cause, exception, open };
 }
 
@@ -100,7 +102,7 @@ export function manage(draft: Draft, detected: Detected, origin: Origin): Manage
   const wishes = { ...(acted.how === 'left' ? acted.wishes : {}), ...candidatesIn(decided) };
   const waiting = acted.how === 'left' ? (acted.draft ?? diagnosed) : diagnosed;
   const problem = acted.how === 'left' && acted.problem ? { problem: acted.problem } : {};
-  return { goesOn: false, draft: { ...waiting, diagnosis: { blocked, wishes, causedBy: origin.causedBy } }, wishes, ...problem };
+  return { goesOn: false, draft: { ...waiting, diagnosis: { blocked, wishes, causedBy: cause.causedBy } }, wishes, ...problem };
 }
 
 /** Most asked rules that the history names. */

@@ -45,7 +45,7 @@ export function inconsistent(draft: Draft, { id, inconsistency }: Extract<Incomi
   return report(addFacts(draft, [{ type: 'InconsistencyFound', id, cause }]), { type: 'report', id, report: reportOf(inconsistency) });
 }
 
-function reportOf({ cause, uses, isTooMany }: Inconsistency): Extract<Incoming, { type: 'report' }>['report'] {
+function reportOf({ cause, causedBy, uses, isTooMany }: Inconsistency): Extract<Incoming, { type: 'report' }>['report'] {
   const [first] = uses;
   const objects = [...new Set(uses.map(({ object }) => object))];
   const message = isTooMany
@@ -58,5 +58,6 @@ function reportOf({ cause, uses, isTooMany }: Inconsistency): Extract<Incoming, 
     message,
     data: { cause: { ...cause }, uses: uses.slice(0, 16).map((use) => ({ ...use })) },
     ...(first ? { path: first.path } : {}),
+    ...(causedBy === undefined ? {} : { causedBy }),
   };
 }

@@ -16,7 +16,9 @@ import type { Incoming } from './types.ts';
 export function report(draft: Draft, { report: given, key }: Extract<Incoming, { type: 'report' }>): Draft {
   const seq = (draft.record.causes ?? 0) + 1;
   const fault = withoutSecrets(faultOf(given), secretsOf(current(draft)));
-  const noted: Draft = { ...draft, instance: withKey(draft.instance, withException(key, seq)), reported: { seq, by: given.by } };
+  const { by, causedBy } = given;
+  const taken = { seq, by, ...(causedBy === undefined ? {} : { causedBy }) };
+  const noted: Draft = { ...draft, instance: withKey(draft.instance, withException(key, seq)), reported: taken };
   const { record, instance } = noted;
   const { phase, ending } = instance.state;
   const isStopped = record.processState === 'Error' || record.suspended;
@@ -24,7 +26,7 @@ export function report(draft: Draft, { report: given, key }: Extract<Incoming, {
     const stopped = enterError(noted, fault);
     return addFacts(stopped, detectionOf(stopped, causeOf(stopped, '', fault), seq, [], given.by));
   }
-  if (isStopped || phase !== 'running' || ending) return recorded(noted, fault);
+  if (isStopped || phase !== 'running' || ending) return recorded(noted, fault, causedBy);
   // An order that was reset is claimed first, so that whatever follows has its claim.
   return applyEvent(record.lockedBy === null ? lock(noted) : noted, { type: 'reported', fault });
 }

@@ -50,10 +50,12 @@ for (const atomically of [true, false])
     assert.partialDeepStrictEqual(await exceptionOf(exceptionIdOf(b, 1), desk.store), {
       type: 'Inconsistent',
       path: 'order/reserve',
+      causedBy: a,
       data: { cause: { orderId: a, path: 'order/book' }, uses: [{ path: 'order/reserve', object: 'lot/4711' }] },
     });
     const finished = await desk.state(c);
     assert.deepEqual([finished.processState, finished.outcome, finished.open?.length], ['Processed', 'completed', 1]);
+    assert.equal((await exceptionOf(exceptionIdOf(c, 1), desk.store))?.causedBy, a);
     const task = await taskOf(taskIdOf(c, 1), desk.store);
     assert.deepEqual([task?.kind, task?.state], ['inconsistency', 'open']);
   });

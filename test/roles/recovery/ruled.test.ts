@@ -55,6 +55,7 @@ test('F-133, F-152: a rule recovers a whole order: it ends as compensated, and a
     handling: { by: 'rule', id: 'papers', control: 'none' },
   });
   assert.equal(await foundIn(desk, sale), 1);
+  assert.equal((await exceptionOf(exceptionIdOf(sale, 1), desk.store))?.causedBy, exceptionIdOf(receipt, 1));
 });
 
 test('F-133, F-148: a rule recovers a step: what depends on it is undone, the order goes on there, and readers hear of it', async (context) => {
