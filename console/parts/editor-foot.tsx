@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import type { JsonObject } from '#core/data/json';
 import { curlOf } from '../instructions/commands.ts';
 import { go } from '../router.ts';
 import { Copies } from './copies.tsx';
@@ -86,7 +87,7 @@ interface FootProps {
   /** Undefined: it is new. */
   readonly item: { readonly id: string; readonly version: number } | undefined;
   readonly editor: Pick<Edited, 'built' | 'form'>;
-  readonly commandOf: (id: string, body: object, reason: string) => string;
+  readonly commandOf: (id: string, body: JsonObject, reason: string) => string;
   readonly mayDelete: boolean;
   readonly refresh: () => void;
   /** What its deletion changes. */
