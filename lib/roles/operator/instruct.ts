@@ -15,7 +15,7 @@ import { type StateHead, subjectOf } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { compareAndSet } from '#ports/util/compare-and-set';
-import { type Migrated, migrated } from '#roles/repair/migrated';
+import { migrated } from '#roles/repair/migrated';
 import { isHeldByOther, type LockPolicy, lockHolderOf, personHolder, withLockPolicy } from '#roles/scheduler/lease';
 import type { Found, Orders } from '#roles/scheduler/orders';
 import { wholeJournal } from '#roles/scheduler/step-report';
@@ -106,11 +106,8 @@ export function createInstructing(
     const past = await pastFor(loaded, decision, store);
     const judged = judgedOf(loaded, { schemas, now: readAt, past, programs: definitions.program });
     const seal = (): Given => (orderKey && keys ? withPayloadSealed(judged, decision, orderKey, keys) : decision);
-    const reasons = refused(found, decision, { judged, heldBy, dryRun });
-    if (reasons) return reasons;
-    const moved = await movedFor(loaded, decision, { definitions, store });
-    if (!moved.ok) return infeasible(loaded, [refusal('version-differs', moved.reason, aboutOf(moved))], dryRun);
-    return carryOut(moved.loaded, seal(), { ...how, key, judged }, now);
+    const taken = refused(found, decision, { judged, heldBy, dryRun }) ?? (await moved(loaded, decision, { definitions, store, dryRun }));
+    return 'outcome' in taken ? taken : carryOut(taken, seal(), { ...how, key, judged }, now);
   }
 
   async function carryOut(
@@ -159,19 +156,23 @@ async function pastFor({ program, order, instance }: Loaded, decision: Given, st
   return pastOf(program, subjectOf(order), wholeJournal(await store.pages(order.orderId), instance.tail));
 }
 
-/** Moves the order to the version of its workflow that the instruction names; other instructions leave it where it is. */
-async function movedFor(
-  loaded: Loaded,
-  decision: Given,
-  { definitions, store }: { readonly definitions: Pick<Definitions, 'program'>; readonly store: Pick<Store, 'pages'> },
-): Promise<Migrated> {
-  if (decision.kind !== 'migrate') return { ok: true, loaded };
-  const target = definitions.program(loaded.record.workflow.name, decision.version);
-  if (!target) throw new Error(`The app has no version ${decision.version} of ${loaded.record.workflow.name}.`);
-  return migrated(loaded, target, await store.pages(loaded.order.orderId));
+interface Moving {
+  readonly definitions: Pick<Definitions, 'program'>;
+  readonly store: Pick<Store, 'pages'>;
+  readonly dryRun: boolean;
 }
 
-const aboutOf = ({ path }: { readonly path?: string }) => (path === undefined ? {} : { path });
+/** Moves the order to the version of its workflow that the instruction names; other instructions leave it where it is. */
+async function moved(loaded: Loaded, decision: Given, { definitions, store, dryRun }: Moving): Promise<Loaded | Instructed> {
+  if (decision.kind !== 'migrate') return loaded;
+  const { name } = loaded.record.workflow;
+  const target = definitions.program(name, decision.version);
+  if (!target) throw new Error(`The app has no version ${decision.version} of ${name}.`);
+  const result = migrated(loaded, target, await store.pages(loaded.order.orderId));
+  if (result.ok) return result.loaded;
+  const about = result.path === undefined ? {} : { path: result.path };
+  return infeasible(loaded, [refusal('version-differs', result.reason, about)], dryRun);
+}
 
 /** Decrypts the order's key if the call needs it: to compare its content with that of an earlier call, or to seal its payload. */
 async function keyFor({ order }: Loaded, decision: Given, how: How, keys: Keys | undefined): Promise<OrderKey | undefined> {
