@@ -6,6 +6,7 @@ import { breakerList } from './breaker-list.ts';
 import { bulkPause, bulkResume, bulkStart, bulkStop } from './bulk-act.ts';
 import { bulkItems, bulkList, bulkWatch } from './bulk-list.ts';
 import { bulkPreview } from './bulk-preview.ts';
+import { channelConsume } from './channel-consume.ts';
 import { channelList } from './channel-list.ts';
 import { channelClose, channelOpen } from './channel-open-close.ts';
 import { channelSend } from './channel-send.ts';
@@ -124,6 +125,7 @@ export const commands: readonly CliCommand[] = [
   channelOpen,
   channelReceive,
   channelSend,
+  channelConsume,
   deadLetterList,
   deadLetterShow,
   deadLetterResubmit,

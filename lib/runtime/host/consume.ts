@@ -1,0 +1,68 @@
+import type { App } from '#authoring/workflow';
+import { systemClock } from '#ports/clock';
+import { SetupError } from '#ports/errors';
+import { queueNames } from '#ports/messages';
+import type { Queues } from '#ports/queues';
+import { createTelemetry } from '#ports/telemetry';
+import { channelState } from '#roles/channels/state';
+import { recordDefinitions } from '#roles/definitions/recorded-definitions';
+import type { Config } from '#runtime/config';
+import { topologyOf } from '#runtime/topology';
+import { startHost } from './host.ts';
+import { loadFunction } from './load.ts';
+import { openPorts } from './ports.ts';
+
+export interface ConsumeOptions {
+  readonly app: App;
+  readonly consumer: string;
+  readonly config: Config;
+  readonly environment: { readonly [name: string]: string | undefined };
+  /** How long no message may be there before the run ends, in milliseconds. */
+  readonly idleMs: number;
+}
+
+/** The end of a run. `idle`: no message is left. `closed`: the channel is closed, so its messages wait. */
+export interface Consumed {
+  readonly ended: 'idle' | 'closed';
+  /** Messages that became dead letters. */
+  readonly deadLetters: number;
+}
+
+const lookEveryMs = 50;
+const noIssuer = { issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } }, cursorKey: new Uint8Array(32) };
+
+/**
+ * Handles the messages of one consumer in this process until none has been there for `idleMs` (PM), beside a running system or without.
+ *
+ * @throws SetupError if the app has no such consumer.
+ */
+export async function consumeUntilIdle({ app, consumer, config, environment, idleMs }: ConsumeOptions): Promise<Consumed> {
+  const names = (app.consumers ?? []).map(({ name }) => name);
+  if (!names.includes(consumer))
+    throw new SetupError(`The app has no consumer "${consumer}".`, `Name one of: ${names.join(', ') || 'none is declared'}.`);
+  const clock = systemClock;
+  const { close, ...opened } = await openPorts({ app, config, environment, clock });
+  const telemetry = createTelemetry({ level: config.logLevel, format: 'text', auditLines: false });
+  await recordDefinitions(app.workflows, opened.store, { mayReplace: config.adapters === 'embedded' });
+  const without = topologyOf(app).flatMap(({ name }) => (name === `consumer-${consumer}` || name === 'dead-letter' ? [] : [name]));
+  const host = await startHost({ app, config, ports: { ...opened, ...noIssuer, clock, telemetry }, load: loadFunction, without });
+  const queue = queueNames.messages(consumer);
+  try {
+    for (let idleAt = clock.now(); ; await clock.sleep(lookEveryMs)) {
+      const isBusy = (await waiting(opened.queues, queue)) + (await waiting(opened.queues, queueNames.deadLetters(queue))) > 0;
+      if (isBusy) idleAt = clock.now();
+      const isClosed = (await channelState(consumer, opened.store))?.state === 'closed';
+      if (isClosed || clock.now() - idleAt >= idleMs)
+        return { ended: isClosed ? 'closed' : 'idle', deadLetters: telemetry.counts()['messageDeadLettered'] ?? 0 };
+    }
+  } finally {
+    await host.stop();
+    await close();
+  }
+}
+
+/** Returns the messages of a queue, with those that are at work or wait for their next delivery. */
+async function waiting(queues: Pick<Queues, 'depth'>, queue: string): Promise<number> {
+  const { visible, inFlight, delayed } = await queues.depth(queue);
+  return visible + inFlight + delayed;
+}
