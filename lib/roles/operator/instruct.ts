@@ -95,16 +95,15 @@ export function createInstructing(
     const { loaded } = found;
     const { rev, heldUntil } = loaded.record;
     const now = clock.now();
-    const isOwn = how.caller !== undefined && loaded.record.heldBy === personHolder(how.caller);
-    const heldBy = !isOwn && isHeldByOther(loaded.record, hostId, now) ? (heldUntil ?? now) : undefined;
+    const isOthers = !isHeldBy(how.caller, loaded) && isHeldByOther(loaded.record, hostId, now);
+    const heldBy = isOthers ? (heldUntil ?? now) : undefined;
     if (!dryRun && heldBy !== undefined) throw new InstanceLockedError(orderId, heldBy, lockHolderOf(loaded.record));
     const orderKey = await keyFor(loaded, decision, how, keys);
     const key = how.key && storedCallKey(how.key, orderKey);
     const before = await callKeys.before(orderId, loaded.instance, key);
     if (before !== undefined) return before.outcome === 'replayed' ? { ...before, rev } : before;
     if (ifMatch !== undefined && ifMatch !== rev) return { outcome: 'stale', rev };
-    const past = await pastFor(loaded, decision, store);
-    const judged = judgedOf(loaded, { schemas, now: readAt, past, programs: definitions.program });
+    const judged = judgedOf(loaded, { schemas, now: readAt, past: await pastFor(loaded, decision, store), programs: definitions.program });
     const seal = (): Given => (orderKey && keys ? withPayloadSealed(judged, decision, orderKey, keys) : decision);
     const taken = refused(found, decision, { judged, heldBy, dryRun }) ?? (await moved(loaded, decision, { definitions, store, dryRun }));
     return 'outcome' in taken ? taken : carryOut(taken, seal(), { ...how, key, judged }, now);
@@ -149,6 +148,10 @@ export function createInstructing(
       onAttempt: () => telemetry.count('lockAttempt'),
     });
 }
+
+/** Whether this person has locked the order. */
+const isHeldBy = (caller: string | undefined, { record }: Loaded): boolean =>
+  caller !== undefined && record.heldBy === personHolder(caller);
 
 /** Reads the journal if the kind of the instruction needs it. */
 async function pastFor({ program, order, instance }: Loaded, decision: Given, store: Pick<Store, 'pages'>): Promise<Past> {
