@@ -182,6 +182,7 @@ async function deadLetter(number: number, items: unknown): Promise<string> {
   return id;
 }
 
+await api('PUT', '/clients/acme', { senders: ['robot'], responseChannels: [], reason: 'It sends by message' });
 const letter = await deadLetter(1, 'tea');
 for (const number of [2, 3]) await deadLetter(number, (sample('ok') as { items?: unknown }).items);
 const { blocked, undone, run, task, fingerprint } = await seed();

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { type Hand, handOn } from './hand.ts';
-import { newPage, type RunningConsole, root, startConsole } from './support.ts';
+import { newPage, type RunningConsole, root, show, startConsole } from './support.ts';
 
 /* Five stories of an operator. Each begins signed out, goes on from Home, and uses clicks and typed texts alone. */
 let system: RunningConsole;
@@ -189,4 +189,29 @@ test('F-153: an operator sees what is undone, stops the undo, and lets it go on'
   await hand.click(main('Resume the order'));
   await page.getByText('The order was canceled.').waitFor();
   hand.done(context);
+});
+
+test('F-158: a bulk run whose first order has failed goes on only after a question', async () => {
+  const { items } = await read('/orders?state=Error&fault=AddressInvalid');
+  const created = await fetch(`${system.url}/bulk`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${session}`, 'content-type': 'application/json', 'idempotency-key': 'failing' },
+    body: JSON.stringify({
+      filter: { ids: items.slice(0, 3).map(({ orderId }) => orderId) },
+      instruction: { kind: 'resubmit' },
+      reason: 'The carrier may know the codes by now',
+      ratePerSecond: 10,
+      canary: 1,
+      start: true,
+    }),
+  });
+  assert.equal(created.status, 202, await created.clone().text());
+  const { id } = (await created.json()) as { id: string };
+  await show(`/bulk/${id}`, page);
+  await page.getByText('The canary shows that it does not help: 1 order failed, 0 passed.').waitFor();
+  await main('Go on with 2 orders…').click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('1 order of this run failed.', { exact: false }).waitFor();
+  await dialog.getByRole('button', { name: 'Back' }).click();
+  await main('Stop…').waitFor();
 });

@@ -24,11 +24,13 @@ const texts = {
   resubmit: {
     verb: 'Send',
     done: 'Sent again',
+    can: 'sent again',
     does: 'They go to their queues again, unchanged. They are no dead letters any more.',
   },
   discard: {
     verb: 'Discard',
     done: 'Discarded',
+    can: 'discarded',
     does: 'They are deleted for good. This cannot be taken back. The audit keeps your reason.',
   },
 } as const;
@@ -37,7 +39,7 @@ const texts = {
 export function ManyDialog({ channel, action, close, done, ...props }: Props) {
   // The list goes on behind the dialog. What is treated is what was chosen.
   const [letters] = useState(props.letters);
-  const { verb, done: was, does } = texts[action];
+  const { verb, done: was, can, does } = texts[action];
   const [results, setResults] = useState<readonly TreatedDeadLetter[]>();
   const [isSent, setSent] = useState(false);
   const [problem, setProblem] = useState<Problem>();
@@ -81,7 +83,7 @@ export function ManyDialog({ channel, action, close, done, ...props }: Props) {
           <button class="btn" type="button" onClick={close}>
             {isSent ? 'Close' : 'Back'}
           </button>
-          {!isSent && (
+          {!isSent && (results === undefined || fit.length > 0) && (
             <button
               class={`btn go ${action === 'discard' ? 'harm' : ''}`}
               type="button"
@@ -102,14 +104,20 @@ export function ManyDialog({ channel, action, close, done, ...props }: Props) {
       {results === undefined && !problem && <Skeleton rows={2} />}
       {results && !isSent && (
         <ul class="story">
-          <li>{`${counted(fit.length, 'message')} of ${letters.length} can be ${action === 'resubmit' ? 'sent again' : 'discarded'}. ${does}`}</li>
-          {others.length > 0 && <li>{`${counted(others.length, 'message')} cannot, and ${others.length === 1 ? 'stays' : 'stay'}.`}</li>}
+          <li>
+            {fit.length === 0
+              ? `None of them can be ${can}.`
+              : `${counted(fit.length, 'message')} of ${letters.length} can be ${can}. ${does}`}
+          </li>
+          {others.length > 0 && fit.length > 0 && (
+            <li>{`${counted(others.length, 'message')} cannot, and ${others.length === 1 ? 'stays' : 'stay'}.`}</li>
+          )}
           {results.length < letters.length && <li>{`${letters.length - results.length} are no dead letters any more.`}</li>}
         </ul>
       )}
       {isSent && <p>{`${was}: ${(results?.length ?? 0) - others.length}. The others stay.`}</p>}
       {others.length > 0 && <Refused letters={others} />}
-      {!isSent && <ReasonField id="many-reason" value={reason} onText={setReason} isFirst />}
+      {!isSent && (results === undefined || fit.length > 0) && <ReasonField id="many-reason" value={reason} onText={setReason} isFirst />}
       {problem && <ProblemNote problem={problem} />}
     </Dialog>
   );

@@ -68,6 +68,9 @@ export function ActDialog({ act, run, close, done }: { act: Act; run: BulkRun; c
           <>
             <li>{known ? `In each order, it ${kinds[known].does}.` : run.kind}</li>
             <li>{`${run.infeasible + run.refused + run.movedOn} of the set are left out.`}</li>
+            {run.verified.failedAgain + run.verified.failedOtherwise > 0 && (
+              <li>{`${counted(run.verified.failedAgain + run.verified.failedOtherwise, 'order')} of this run failed. The others may fail in the same way.`}</li>
+            )}
             <li>{`${run.ratePerSecond} orders a second. You can pause it at any time.`}</li>
           </>
         )}

@@ -64,8 +64,9 @@ function Head({ run, ask, refresh }: { run: BulkRun; ask: (act: Act) => void; re
       (error: unknown) => toast(error instanceof Problem ? `${error.message} ${error.detail}` : String(error), 'stop'),
     );
   };
-  // A run of mild instructions goes on at once: its set, its effect and its reason stand below the button, and it can be paused.
-  const asks = isHarm(run);
+  // A run of mild instructions goes on at once: its set, its effect and its reason stand below the button, and it can be paused. A question
+  // comes first if its orders have failed.
+  const asks = isHarm(run) || failuresOf(run.verified) > 0;
   const start = (act: 'start' | 'resume', done: string): void => (asks ? ask(act) : now(act, run.reason, done));
   const goOn = (): void => start('resume', 'The run goes on. You can pause it at any time.');
   const pause = (): void =>
@@ -88,7 +89,7 @@ function Head({ run, ask, refresh }: { run: BulkRun; ask: (act: Act) => void; re
         </button>
       )}
       {mayAct && run.state === 'paused' && (
-        <button class="btn go" type="button" onClick={goOn}>
+        <button class={`btn ${failuresOf(run.verified) > 0 ? '' : 'go'}`} type="button" onClick={goOn}>
           {`Go on with ${counted(run.left, 'order')}${asks ? '…' : ''}`}
         </button>
       )}
@@ -107,9 +108,12 @@ function Head({ run, ask, refresh }: { run: BulkRun; ask: (act: Act) => void; re
   );
 }
 
+const failuresOf = ({ failedAgain, failedOtherwise }: BulkRun['verified']): number => failedAgain + failedOtherwise;
+
 /** What is known of the first orders, at which a person decides about the others. */
-function canaryText({ running, passed, failedAgain, failedOtherwise }: BulkRun['verified']): string {
-  const failed = failedAgain + failedOtherwise;
+function canaryText(verified: BulkRun['verified']): string {
+  const { running, passed } = verified;
+  const failed = failuresOf(verified);
   if (running > 0) return `The canary has its instruction. Not known yet whether it helps: ${counted(running, 'order')}.`;
   if (failed > 0)
     return `The canary shows that it does not help: ${counted(failed, 'order')} failed, ${passed} passed. Nothing more is sent.`;
@@ -134,7 +138,7 @@ const Notes = ({ run: { sinceFrozen, stopped, state, paused, left, filter, verif
       </div>
     )}
     {state === 'paused' && paused?.by === 'canary' && (
-      <div class={`note ${verified.failedAgain + verified.failedOtherwise > 0 ? 'stop' : 'warn'} applied-note`} role="status">
+      <div class={`note ${failuresOf(verified) > 0 ? 'stop' : 'warn'} applied-note`} role="status">
         <Icon name="pause" />
         <div>{canaryText(verified)}</div>
       </div>
@@ -174,7 +178,9 @@ function About({ run }: { run: BulkRun }) {
     <Panel
       title="What it does"
       footer={
-        <span>It goes on when this page is closed. It pauses by itself while a service is away. An order is never instructed twice.</span>
+        <span>
+          It goes on when this page is closed. It pauses by itself during the outage of a service. An order is never instructed twice.
+        </span>
       }
     >
       <div class="body stack">
