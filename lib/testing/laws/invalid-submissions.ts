@@ -55,9 +55,9 @@ export function invalidSubmissions({ client, responseQueue }: Pick<Setting, 'cli
     if (!one || queue !== responseQueue || !one.mayAnswer)
       return `submission ${idempotencyKey}: its refusal was sent to ${queue}, where no client expects it`;
     refused.add(one.body);
-    if (one.workflow !== undefined && one.workflow === stored) return `submission ${one.key} was refused although it is stored`;
-    // If its processing failed too often, it is also a dead letter, with the code `internal`.
+    // If its processing failed too often, it is also a dead letter, with the code `internal`. A process that stood still may store it later.
     if (deadLetters.has(one.body) && (errors as readonly SubmissionProblem[]).every(({ code }) => code === 'internal')) return undefined;
+    if (one.workflow !== undefined && one.workflow === stored) return `submission ${one.key} was refused although it is stored`;
     const expected = one.expected ?? '/idempotencyKey idempotency-key-reused';
     const named = one.reference === undefined ? {} : { reference: one.reference };
     const isWhole = JSON.stringify(rest) === JSON.stringify({ v: 1, type: 'status', ...named, seq: 1, status: 'refused' });
@@ -80,7 +80,7 @@ export function invalidSubmissions({ client, responseQueue }: Pick<Setting, 'cli
 }
 
 /** Whether a message begins the handler of an exception. */
-const isHandle = (body: string): boolean => body.startsWith('{"v":1,"type":"handle"');
+const isHandle = (body: string): boolean => /^\{[^{}]*"type":"handle"/.test(body);
 
 /** Whether each problem has a pointer and a sentence, and one is the expected problem. */
 const names = (problems: readonly SubmissionProblem[], expected: string): boolean =>
