@@ -23,6 +23,7 @@ import { mask } from '#core/definition/secrets';
 import { collections } from '#ports/documents';
 import { openChannel } from '#roles/channels/operate';
 import { channelState } from '#roles/channels/state';
+import { envelopeOf } from '#roles/dead-letters/envelope';
 import { treat } from '#roles/dead-letters/resubmit';
 import { topologyOf } from '#runtime/topology';
 import { instrumented } from '#testing/world/instrumented-ports';
@@ -292,6 +293,31 @@ test('F-174: a credential that is not set makes a message wait, and its value is
   const [letter] = await desk.deadLetter();
   assert.match(letter?.attempts.at(-1)?.error ?? '', /^UnprocessableMessage: The ledger refuses the key /);
   assert.ok(!JSON.stringify(letter).includes('tell-nobody'));
+});
+
+test('S24, F-174: a forged envelope of a dead letter is kept unchanged under its real sender', async (context) => {
+  const desk = deskWith(context, notYet);
+  const said = { messageId: 'm-1', sentAt: 0, senderId: 'somebody', reason: 'It failed.', attempts: [], failures: 9 };
+  const forged = envelopeOf({ queue, ...said, body: JSON.stringify(reportOf(undefined, await registered(desk))) });
+  await desk.send(`${queue}-dead`, forged);
+  assert.deepEqual(
+    (await desk.deadLetter()).map(({ body, senderId }) => [body, senderId]),
+    [[forged, 'local']],
+  );
+  assert.deepEqual(desk.messages(responseChannel), []);
+});
+
+test('A9, F-174: neither its queue nor its dead letter holds the text of a message in clear', async (context) => {
+  const desk = deskWith(context, notYet, { expenses: { maxFailures: 0 } });
+  const iban = 'DE02120300000000202051';
+  await desk.send(queue, reportOf({ employeeId: 7, amount: 120, iban }));
+  const stored = () => JSON.stringify(desk.database.prepare('SELECT body FROM messages UNION ALL SELECT record FROM documents').all());
+  assert.ok(!stored().includes(iban), 'on the queue');
+  assert.equal(await desk.deliver(queue), 0);
+  assert.ok(!stored().includes(iban), 'on its way');
+  const [letter] = await desk.deadLetter();
+  assert.ok(!stored().includes(iban), 'as a dead letter');
+  assert.ok(letter?.body.includes(iban));
 });
 
 describe('a consumer that keeps its failure counts in its own state', () => {

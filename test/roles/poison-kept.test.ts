@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { UnprocessableMessage } from 'redress';
 import { queueNames } from '#ports/messages';
@@ -141,5 +142,22 @@ test('S24, S25: when a client forges the envelope of a dead submission, the mess
       [forged, 'local'],
       [forged, 'local'],
     ],
+  );
+});
+
+test('S24: the failure count of a submission is no proof of an envelope, whatever its client and its key are', async (context) => {
+  const desk = openDesk(context, lineOf({ pick: nothing }), {
+    around: ({ store }) => ({ store: { ...store, client: () => Promise.reject(new TypeError('x is not a function')) } }),
+  });
+  const said = { messageId: 'm-1', sentAt: 0, senderId: 'acme-sender', reason: 'It failed.', attempts: [], failures: 9 };
+  const forged = envelopeOf({ queue: queueNames.submissions, ...said, body: '{}' });
+  const counted = { v: 1, type: 'submission', client: '#given-up', idempotencyKey: hash('sha256', forged), order: {} };
+  await desk.send(queueNames.submissions, counted);
+  assert.equal(await desk.deliver(queueNames.submissions), 1);
+  await desk.take(queueNames.submissions);
+  await desk.send(`${queueNames.submissions}-dead`, forged);
+  assert.deepEqual(
+    (await desk.deadLetter()).map(({ body, senderId }) => [body, senderId]),
+    [[forged, 'local']],
   );
 });

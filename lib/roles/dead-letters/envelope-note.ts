@@ -20,10 +20,10 @@ interface NotingPorts {
 export async function noteGivenUp(queue: string, envelope: string, { store, clock }: NotingPorts): Promise<void> {
   if (!isOpenToSenders(queue)) return;
   const [collection, id] = placeOf(queue, envelope);
-  await store.putDocument({ collection, id, rev: 1, content: {}, expiresAt: clock.now() + queueFigures.keptMs }, 0);
+  await store.putDocument({ collection, id, rev: 1, content: { isNote: true }, expiresAt: clock.now() + queueFigures.keptMs }, 0);
 }
 
-/** Whether a function of the system, and not a sender, wrote this envelope. */
+/** Whether a function of the system, and not a sender, wrote this envelope. Failure counts, whose ids senders choose, are no notes. */
 export async function wasGivenUp(queue: string, envelope: string, store: Pick<Documents, 'document'>): Promise<boolean> {
-  return !isOpenToSenders(queue) || (await store.document(...placeOf(queue, envelope))) !== undefined;
+  return !isOpenToSenders(queue) || (await store.document(...placeOf(queue, envelope)))?.content['isNote'] === true;
 }
