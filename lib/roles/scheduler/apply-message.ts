@@ -10,6 +10,7 @@ import { addFacts, applyEvent, current, type Draft, lock, patchRecord } from './
 import { saidBy, standing } from './given-instructions.ts';
 import { handlerEnded, withoutHandlers } from './handlers.ts';
 import { inconsistent } from './inconsistencies.ts';
+import { noteMasked } from './masking.ts';
 import { lockFor, unlock } from './order-lock.ts';
 import { secretsOf } from './redaction.ts';
 import { isForAgent, isValid, replied } from './replies.ts';
@@ -38,7 +39,10 @@ function appliedMessage(draft: Draft, message: Incoming): Draft {
     case 'reply': {
       const order = current(draft);
       const isExpected = isForAgent(order, message) && isValid(order, message, settings);
-      return isExpected ? applyEvent(draft, replied(order, message, secretsOf(order), settings)) : draft;
+      if (!isExpected) return draft;
+      const event = replied(order, message, secretsOf(order), settings);
+      const fault = event.reply.status === 'failed' ? event.reply.fault : undefined;
+      return noteMasked(draft, applyEvent(draft, event), message.requestId, fault);
     }
     case 'heartbeat': {
       const { requestId, completeBy } = message;

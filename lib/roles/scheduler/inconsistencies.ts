@@ -8,6 +8,7 @@ import { inconsistencyFault } from '#roles/exceptions/causes';
 import type { Inconsistency } from '#roles/recovery/inconsistencies';
 import { addFacts, addToOutbox, type Draft } from './draft.ts';
 import type { StoredEntry } from './instance.ts';
+import { maskOf } from './masking.ts';
 import { report } from './reports.ts';
 import { wholeJournal } from './step-report.ts';
 import type { Incoming } from './types.ts';
@@ -41,8 +42,13 @@ export function inconsistent(draft: Draft, { id, inconsistency }: Extract<Incomi
   if (!pages) return { ...draft, needs: 'journal' };
   const isKnown = wholeJournal(pages, draft.instance.tail).some((entry) => entry.type === 'InconsistencyFound' && entry.id === id);
   if (isKnown) return draft;
-  const { cause } = inconsistency;
-  return report(addFacts(draft, [{ type: 'InconsistencyFound', id, cause }]), { type: 'report', id, report: reportOf(inconsistency) });
+  const { cause, uses, isTooMany } = inconsistency;
+  // A step that is undone, or runs again after the recovery, has nothing to do with the undone write any more (F-149).
+  const standing = uses.filter(({ path }) => maskOf(draft, path) === undefined);
+  const [masked] = standing.length === 0 && !isTooMany ? uses : [];
+  if (masked) return addFacts(draft, [{ type: 'InconsistencyFound', id, cause, maskedBy: maskOf(draft, masked.path) ?? masked.path }]);
+  const noted = addFacts(draft, [{ type: 'InconsistencyFound', id, cause }]);
+  return report(noted, { type: 'report', id, report: reportOf({ ...inconsistency, uses: standing }) });
 }
 
 function reportOf({ cause, causedBy, uses, isTooMany }: Inconsistency): Extract<Incoming, { type: 'report' }>['report'] {

@@ -1,4 +1,4 @@
-import type { FaultClass } from '#core/data/fault';
+import type { Fault, FaultClass } from '#core/data/fault';
 import type { CoreFact, Fact } from '#core/data/journal';
 import { isObject, type Json, type JsonObject } from '#core/data/json';
 import { initialState, type State } from '#core/data/state';
@@ -50,6 +50,15 @@ export type OrderFact =
       readonly type: 'InconsistencyFound';
       readonly id: string;
       readonly cause: { readonly orderId: string; readonly path: string };
+      /** The steps that have read it are undone, or run again: there is no exception. */
+      readonly maskedBy?: string;
+    }
+  /** A step has failed after the recovery of `maskedBy` had canceled it. */
+  | {
+      readonly type: 'FaultMasked';
+      readonly path: string;
+      readonly fault: Fault;
+      readonly maskedBy: string;
     }
   /** Nobody takes the task of a question: `id` names the message that said so. */
   | { readonly type: 'TaskUnattended'; readonly id: string; readonly taskId: string; readonly why: UnattendedReason }
