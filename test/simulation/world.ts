@@ -21,6 +21,7 @@ import { Fleet } from './fleet.ts';
 import { forgedWord } from './forgeries.ts';
 import { sources } from './host.ts';
 import { Limits } from './limits.ts';
+import { isLook } from './looks.ts';
 import { portsOf, Shared } from './ports.ts';
 import { daysLateMaxMs, SimulatedQueues } from './queues.ts';
 import { type Chance, chanceOf, isIn } from './random.ts';
@@ -287,7 +288,7 @@ export class World implements Surroundings {
     faults.calm = mayHappen;
     for (const slot of ['one', 'two']) this.fleet.start(slot);
     const until = timeline.now + longestMs;
-    while (this.broken.length === 0 && !(timeline.events % 20 === 19 && isOver())) {
+    while (this.broken.length === 0 && !(isLook(timeline.events) && isOver())) {
       await timeline.step();
       if (timeline.now > until) this.broken.push(`nothing goes wrong, and still nothing comes to rest: ${this.unrest()}`);
     }
@@ -304,7 +305,7 @@ export class World implements Surroundings {
       if (!this.faults.over && this.timeline.events > troubleEventsMax) this.heal();
       const isLate =
         this.timeline.now > troubleUntil + restMs + (this.queues.daysLate ? daysLateMaxMs : 0) || this.timeline.events > eventsMax;
-      if (isLate || (this.faults.over && this.timeline.events % 20 === 0 && this.isQuiet())) {
+      if (isLate || (this.faults.over && isLook(this.timeline.events) && this.isQuiet())) {
         const waiting = this.waiting();
         if (isLate || waiting.length === 0) return this.checkEnd(isLate);
         if (++rounds > roundsMax)
