@@ -23,6 +23,7 @@ import { mask } from '#core/definition/secrets';
 import { collections } from '#ports/documents';
 import { openChannel } from '#roles/channels/operate';
 import { channelState } from '#roles/channels/state';
+import { deadLetterIn } from '#roles/dead-letters/dead-letter';
 import { envelopeOf } from '#roles/dead-letters/envelope';
 import { treat } from '#roles/dead-letters/resubmit';
 import { topologyOf } from '#runtime/topology';
@@ -216,6 +217,27 @@ describe('a message for a consumer of the app', () => {
     }
   });
 
+  test('F-109: it is not counted with the messages of another client, whose conversation has the same name', async (context) => {
+    const desk = deskWith(context, notYet);
+    for (const client of ['acme', 'other']) await desk.send(queue, reportOf(undefined, { client }));
+    assert.equal(await desk.deliver(queue), 2);
+    assert.deepEqual(await countsIn(desk), [
+      ['conversation/acme/report-1', 1],
+      ['conversation/other/report-1', 1],
+    ]);
+  });
+
+  test('S24: it may name any order, and the history of that order has no word of it', async (context) => {
+    const desk = deskWith(context, notYet);
+    const orderId = await submitted(desk, { amount: 5 }, { workflow: 'approval' });
+    await desk.send(queue, reportOf({}, { orderId }));
+    assert.equal(await desk.deliver(queue), 0);
+    const [letter] = await desk.deadLetter();
+    const treatment = { action: 'discard', by: 'olga', reason: 'nobody needs it' } as const;
+    assert.equal((await treat('expenses', letter?.id ?? '', treatment, { ...desk.system, defaultWorkflow: '' })).outcome, 'done');
+    assert.deepEqual((await desk.store.head(orderId))?.notes, []);
+  });
+
   test('F-115: it comes alone or in batches, as the policy of its channel says', () => {
     const consumer = defineConsumer('expenses', { report: messageType({ body: Report, handle: () => undefined }) });
     const sizeWith = (channels: ChannelPolicies) =>
@@ -362,6 +384,18 @@ describe('a consumer that keeps its failure counts in its own state', () => {
     assert.deepEqual([(await desk.deadLetter())[0]?.failures, state.size], [4, 0]);
   });
 
+  test('F-122: a message that began too often there is given up before another attempt, and its count is cleared', async (context) => {
+    const { state, failureCounts } = ownState();
+    const desk = deskOn(context, failureCounts, () => assert.fail('it crashes the process'));
+    state.set('conversation/anyone/report-1', { rev: 4, failures: 4, attempts: [] });
+    await desk.send(queue, reportOf());
+    // A process received it and crashed.
+    await desk.queues.receive(queue, { max: 1, visibilityMs: 1_000, waitMs: 0 });
+    await desk.clock.advance(1_000);
+    assert.equal(await desk.deliver(queue), 0);
+    assert.deepEqual([(await desk.deadLetter())[0]?.failures, state.size], [4, 0]);
+  });
+
   test('F-122: after a lost race it counts on top of the winner, and while its state is away the message waits', async (context) => {
     const { state, failureCounts } = ownState();
     let isAway = false;
@@ -420,7 +454,7 @@ test('F-120, F-174: the API lists the channel with its dead letters, and an oper
     const answer = await system.fetch(path, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
     return { status: answer.status, body: (await answer.json()) as JsonObject & { readonly items: readonly JsonObject[] } };
   };
-  await system.queues.send([{ queue, body: JSON.stringify(reportOf({ employeeId: 'seven', amount: 1, iban: 'DE02' })) }]);
+  await system.queues.send([{ queue, body: JSON.stringify(reportOf({ employeeId: 'seven', amount: 1, iban: 'DE02' }, { memo: 'DE02' })) }]);
   await system.passTime(1_000);
   const channels = await call('GET', '/channels');
   assert.partialDeepStrictEqual(channels.body.items, [{ name: 'expenses', open: true, deadLetters: 1, breaker: { phase: 'closed' } }]);
@@ -429,12 +463,28 @@ test('F-120, F-174: the API lists the channel with its dead letters, and an oper
   const path = `/channels/expenses/dead-letters/${String(items[0]?.['id'])}`;
   const body = (await call('GET', path)).body['body'] as JsonObject;
   assert.deepEqual(body['body'], { employeeId: 'seven', amount: 1, iban: mask });
+  assert.equal(body['memo'], mask, 'a field that no schema knows');
   const edited = { ...body, body: { employeeId: 7, amount: 1, iban: mask } };
   assert.equal((await call('POST', `${path}/resubmit`, { reason: 'a slip', body: edited })).status, 202);
   await system.passTime(1_000);
   assert.deepEqual([handled, (await call('GET', '/channels/expenses/dead-letters')).body.items], [[7], []]);
   assert.equal((await call('POST', '/channels/expenses/close', { reason: 'maintenance' })).status, 200);
-  assert.equal((await call('POST', '/channels/expenses/open', { canary: true })).status, 200);
+  const opened = await call('POST', '/channels/expenses/open', { canary: true });
+  assert.partialDeepStrictEqual(opened, { status: 200, body: { breaker: { phase: 'open' } } });
+});
+
+test('A9, F-174: the erasure of an order removes the text of each dead letter that names it', async (context) => {
+  const consumer = defineConsumer('expenses', { 'expense-report': messageType({ body: Report, handle: () => undefined }) });
+  const system = await started(context, defineApp({ workflows: [approval], agents: [], consumers: [consumer] }));
+  const orderId = await submitted(system, { amount: 5 });
+  await system.cancel(orderId);
+  await system.queues.send([{ queue, body: JSON.stringify(reportOf({ about: orderId })) }]);
+  await system.passTime(60_000);
+  const headers = { authorization: `Bearer ${await system.token({ role: 'admin', subject: 'ann' })}`, 'content-type': 'application/json' };
+  const erased = await system.fetch(`/orders/${orderId}/erase`, { method: 'POST', headers, body: JSON.stringify({ reason: 'asked to' }) });
+  assert.equal(erased.status, 200, await erased.text());
+  const [letter] = (await system.store.documents(collections.deadLetters('expenses'), undefined, 10)).map(deadLetterIn);
+  assert.equal(letter?.erased, true);
 });
 
 describe('a consumer that cannot work', () => {
