@@ -9,6 +9,7 @@ import { HeldRun } from './held-run.ts';
 import { Pace } from './pace.ts';
 import {
   type BulkAsked,
+  type BulkRun,
   failsTooOften,
   figuresOf,
   noOutcomes,
@@ -75,15 +76,13 @@ export class RunAtWork {
 
   /** Works until nothing is left to do now, or `isOver()`; then gives the lease back. */
   async work(isOver: () => boolean): Promise<void> {
-    while (!isOver() && (await this.step(isOver)));
+    let isLeft = true;
+    while (isLeft && !isOver()) isLeft = await this.step(isOver);
     const now = this.ports.clock.now();
     const open = unverifiedOf(this.held.run) > 0 && now < this.held.run.createdAt + followedMs;
-    await this.held.save(() => ({ heldBy: null, heldUntil: 0, verifyAt: open ? now + this.verifyPauseMs(now) : null }));
-  }
-
-  private verifyPauseMs(now: number): number {
-    const longest = this.held.run.state === 'paused' ? 5 * pauseMs : 300 * pauseMs;
-    return Math.min(longest, Math.max(pauseMs, (now - this.held.run.createdAt) / 10));
+    // A process without time for its run leaves it to the next one at once, also if only outcomes are to be counted.
+    const verifyAt = isLeft ? now : open ? now + verifyPauseMs(this.held.run, now) : null;
+    await this.held.save(() => ({ heldBy: null, heldUntil: 0, verifyAt }));
   }
 
   /** Does the next part of the work; resolves to false if there is none now. */
@@ -138,6 +137,8 @@ export class RunAtWork {
       const result = await checkOrder(run, this.asked, order, this.ports);
       if (result.ok) for (const agent of result.agents) agents.add(agent);
       else {
+        // Another process that has counted what is refused has taken the run before.
+        await this.held.renew();
         const { orderId } = order;
         outcomes.set(
           orderId,
@@ -248,6 +249,12 @@ export class RunAtWork {
     await this.ports.clock.sleep(pauseMs);
     await this.held.renew();
   }
+}
+
+/** Returns the pause until a process looks at the applied orders again: longer and longer ones. */
+function verifyPauseMs({ state, createdAt }: BulkRun, now: number): number {
+  const longest = state === 'paused' ? 5 * pauseMs : 300 * pauseMs;
+  return Math.min(longest, Math.max(pauseMs, (now - createdAt) / 10));
 }
 
 /** Counts outcomes, except those that the check has counted already. */
