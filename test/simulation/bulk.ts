@@ -16,8 +16,8 @@ const illForMs = [50_000, 120_000] as const;
 const refusesStill = 0.2;
 const preparesAfterMs = [35_000, 140_000] as const;
 const looksEveryMs = [300, 5_000] as const;
-/** Operators look for a process at work before they stop a run. */
-const standsStill = { ms: [500, 60_000], everyMs: 6, withinMs: 30_000 } as const;
+/** How long a process stands still, and how long an operator waits for the turn of an order. */
+const standsStill = { ms: [500, 60_000], withinMs: 15_000 } as const;
 /** The share of the orders about which nobody decides apart from the runs while faults last. */
 const leftShare = 0.7;
 
@@ -141,24 +141,27 @@ class Operators {
         this.reach.around.carriedOut(`emitted bulk ${action} ${outcome}`);
         return () => this.watch(run.id);
       });
-    if ((action === 'stop' || action === 'pause') && this.chance.happens(0.5))
-      this.standStill(act, this.reach.around.timeline.now + standsStill.withinMs);
+    if ((action === 'stop' || action === 'pause') && this.chance.happens(0.5)) this.standStill(act);
     else act();
   }
 
-  /** Stops processes in the middle of their work: they do not see that a run is stopped, and that another process takes it over. */
-  private standStill(then: Then, until: number): void {
-    const { around, hostsAtWork } = this.reach;
-    if (around.timeline.now > until || !around.faults.mayHappen('host stands still')) return then();
-    const hosts = hostsAtWork('bulk');
-    const busy = hosts.filter(({ pendingCalls }) => pendingCalls > 0);
-    const againMs = hosts.length > 0 ? standsStill.everyMs : standsStill.everyMs * 100;
-    if (busy.length === 0) return around.timeline.after(againMs, 'no bulk run is at work', () => this.standStill(then, until));
-    for (const host of busy) {
-      host.freeze(this.chance.between(...standsStill.ms));
-      around.faults.lands('host stands still', 'host', { role: 'bulk' });
-    }
-    then();
+  /** A process stands still at an order's turn: it does not see that its run is stopped, and that another process takes it over. */
+  private standStill(then: Then): void {
+    const { around, shared } = this.reach;
+    let isOver = false;
+    const stop = (): void => {
+      if (!isOver) then();
+      isOver = true;
+    };
+    shared.onBulkTurn = (host) => {
+      shared.onBulkTurn = undefined;
+      if (!isOver && around.faults.mayHappen('host stands still')) {
+        host.freeze(this.chance.between(...standsStill.ms));
+        around.faults.lands('host stands still', 'host', { role: 'bulk' });
+      }
+      stop();
+    };
+    around.timeline.after(standsStill.withinMs, 'no order has its turn', stop);
   }
 
   /** Once faults are over, nobody keeps a run waiting. */

@@ -51,8 +51,6 @@ export interface Reach {
   readonly shared: Shared;
   /** Returns a running host that answers calls; undefined if there is none. */
   anyHost(): SimulatedHost | undefined;
-  /** Returns the hosts on which this role is at work. */
-  hostsAtWork(role: Role): readonly SimulatedHost[];
 }
 
 /** Clients and operators: they submit, signal, cancel and decide, and repeat each call until it is answered. */

@@ -126,11 +126,6 @@ export class SimulatedHost implements WatchedProcess {
     }
   }
 
-  /** The number of its calls of ports without an answer. */
-  get pendingCalls(): number {
-    return this.open;
-  }
-
   get release(): Release {
     return this.options.release;
   }

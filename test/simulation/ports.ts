@@ -93,6 +93,8 @@ export class Shared {
   limits: Limits | undefined;
   /** Hears each announcement. */
   onAnnounced: ((announcement: Announcement) => void) | undefined;
+  /** Called when a process of bulk runs reads an order, before it gives it an instruction. */
+  onBulkTurn: ((host: SimulatedHost) => void) | undefined;
   private readonly around: Surroundings;
   private readonly queues: SimulatedQueues;
 
@@ -216,6 +218,10 @@ function storeOf(host: SimulatedHost, shared: Shared, around: Surroundings): Sto
   const port = instrumented('store', store, async (made) => (faultsAt[made.site] ? call(made) : made.apply()));
   return {
     ...port,
+    head: (id) => {
+      if (roleAtWork() === 'bulk') shared.onBulkTurn?.(host);
+      return port.head(id);
+    },
     load: async (id) => {
       const apply = async () => {
         const found = await store.load(id);

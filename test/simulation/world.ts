@@ -200,13 +200,7 @@ export class World implements Surroundings {
       isPassVain: () => (this.faults.over || this.faults.calm !== undefined) && !this.shared.isAnythingDue(),
     });
     this.shared.onAnnounced = ({ detailType }) => this.hear(detailType);
-    this.reach = {
-      around: this,
-      queues: this.queues,
-      shared: this.shared,
-      anyHost: () => this.fleet.anyHost('api'),
-      hostsAtWork: (role) => this.fleet.all.filter((host) => !host.isDead && host.atWork.includes(role)),
-    };
+    this.reach = { around: this, queues: this.queues, shared: this.shared, anyHost: () => this.fleet.anyHost('api') };
     this.clients = new Clients(this.reach);
     if (this.firstLives) this.seen.set('worlds in which orders are forgotten', 1);
     if (this.limited) this.seen.set('worlds with the limits of DynamoDB', 1);
