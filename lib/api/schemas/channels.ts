@@ -5,7 +5,7 @@ export const ChannelCloseBody = z.strictObject({ reason });
 
 export const ChannelOpenBody = z.strictObject({
   reason: reason.exactOptional(),
-  canary: z.boolean().exactOptional().describe('agents only: send one request first, and the others after its reply'),
+  canary: z.boolean().exactOptional().describe('agents and consumers only: send one message first, and the others after its success'),
 });
 
 const Depth = z.strictObject({ visible: z.int(), inFlight: z.int(), delayed: z.int(), oldestAgeMs: z.number() });
@@ -22,7 +22,7 @@ export const ChannelState = z.strictObject({
   moreDeadLetters: z.literal(true).optional().describe('there are more dead letters than were counted'),
   requests: Depth.describe('the depth of the request queue, or of the only queue'),
   replies: Depth.optional(),
-  /** The circuit breaker of the service behind the agent. */
+  /** The circuit breaker of the services behind the agent or the consumer. */
   breaker: z
     .strictObject({
       phase: z.enum(['closed', 'open', 'half-open']).describe('an open breaker lets no request pass; an open channel lets all pass'),
