@@ -26,7 +26,7 @@ const least: { readonly [event: string]: number } = {
   RuleWouldHave: 15,
   ExceptionHandled: 60,
   HandlerEnded: 3,
-  'emitted bulk run created': 3,
+  'emitted bulk run created': 1,
   'bulk applied': 1,
   'bulk runs taken over': 2,
   'steps with another input': 1,
