@@ -1,11 +1,13 @@
 import type { StepState } from '#core/data/step-state';
 import { rootPath } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
+import type { StateRecord } from '#ports/records';
+import type { Instance } from '#roles/scheduler/instance';
 import type { Tracked } from '#testing/world/history';
 import { type Law, on, type Setting } from './law.ts';
 
 /** The workflow, or else the deployment, decides how often a step may be late, and what happens then (S15). */
-export const exhaustedSteps = ({ maxFailures }: Setting): Law => ({
+export const exhaustedSteps = ({ maxFailures }: Pick<Setting, 'maxFailures'>): Law => ({
   name: 'exhausted steps',
   after: on(['written'], (observation, history) => {
     const order = history.orders.get(observation.after.orderId);
@@ -47,7 +49,7 @@ function wrongReaction({ orderId, state, before, instance, newFacts }: Tracked):
   const isTimeOver = before?.state.endBy !== undefined && before.state.endBy <= state.updatedAt;
   const isAbove = expired !== undefined && expired.failureCount > state.maxFailures;
   const late = faults.find(({ fault, path }) => fault.source === path && path !== rootPath);
-  if (late && !isAbove && !isTimeOver && state.onExhausted !== 'error')
+  if (late && !isAbove && !wasAbove(late.path, before, state) && !isTimeOver && state.onExhausted !== 'error')
     return `order ${orderId}: step ${late.path} failed with DeadlineExceeded below its failure limit`;
   if (!isAbove || before?.state.ending || isTimeOver || state.lastBy.some((id) => id.startsWith(orderId))) return undefined;
   // An exception from outside has stopped the order first. The person who decides about it decides about the step.
@@ -62,3 +64,7 @@ function wrongReaction({ orderId, state, before, instance, newFacts }: Tracked):
     ? `order ${orderId} is not compensated although ${path ?? 'its steps'} exceeded the failure limit`
     : undefined;
 }
+
+/** Whether an earlier write counted the step above its limit. A rule that suspended the order then has postponed the fault. */
+const wasAbove = (path: string, before: Instance | undefined, { maxFailures }: StateRecord): boolean =>
+  (before?.state.activities[path]?.late ?? 0) > maxFailures;
