@@ -1,23 +1,30 @@
 import { announcedAs, type StateRecord } from '#ports/records';
-import { type Law, on } from './law.ts';
+import { type Law, on, type Setting } from './law.ts';
+import { callsOf, writesWhileWaiting } from './livelock.ts';
 
-/** More writes than any damaged order needs until an operator has ended it, even one with 24 effects to undo. */
+/**
+ * More writes than any damaged order needs until an operator has ended it, even one with 24 effects to undo. A rebuilt order goes on, and
+ * may wait much longer for an order that it called.
+ */
 const writesMax = 400;
 
 /**
  * A damaged order reaches an operator (X-48, S25) and never loops (L7). Exempt are finished orders, and records that a process writes
  * whole because it had read them before the damage.
  */
-export function damagedOrders(): Law {
-  const writes = new Map<string, number>();
+export function damagedOrders({ now }: Pick<Setting, 'now'>): Law {
+  const writes = new Map<string, { readonly number: number; readonly since: number }>();
   return {
     name: 'damaged orders',
     after: on(['written'], ({ before, after }, history) => {
       const { orderId } = after;
       if (history.orders.get(orderId)?.damagedAt === undefined || (before && isResend(before, after))) return undefined;
-      const number = (writes.get(orderId) ?? 0) + 1;
-      writes.set(orderId, number);
-      return number > writesMax ? `order ${orderId} is damaged and was written ${number} times since` : undefined;
+      const { number: earlier, since } = writes.get(orderId) ?? { number: 0, since: now() };
+      const number = earlier + 1;
+      writes.set(orderId, { number, since });
+      if (number <= writesMax) return undefined;
+      const most = writesMax + writesWhileWaiting(callsOf(orderId, history), now() - since);
+      return number > most ? `order ${orderId} is damaged and was written ${number} times since` : undefined;
     }),
     atEnd: (history) =>
       [...history.orders.values()].flatMap(({ orderId, state, damagedAt, writes: all }) =>

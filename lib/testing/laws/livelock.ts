@@ -1,4 +1,4 @@
-import type { Tracked } from '#testing/world/history';
+import type { History, Tracked } from '#testing/world/history';
 import { type Law, on, type Setting } from './law.ts';
 
 /**
@@ -23,19 +23,22 @@ export function livelock({ quietSince, now }: Setting): Law {
       writes.set(orderId, written);
       if (written <= writesMax.atAll) return undefined;
       const steps = stepsOf(history.orders.get(orderId));
-      const calls = history.childrenOf(orderId).length + handlersOf(history.orders.get(orderId));
-      const quietMs = now() - since;
-      const most =
-        writesMax.atAll +
-        writesMax.eachStep * steps +
-        (writesMax.eachHour * Math.max(0, quietMs - shortMs)) / hourMs +
-        (writesMax.eachHourOfCall * calls * quietMs) / hourMs;
+      const calls = callsOf(orderId, history);
+      const most = writesMax.atAll + writesMax.eachStep * steps + writesWhileWaiting(calls, now() - since);
       return written > most
         ? `order ${orderId}, with ${steps} steps and ${calls} calls, was written ${written} times after all faults had ended`
         : undefined;
     }),
   };
 }
+
+/** Returns the most writes of an order with this many calls that waits for `ms`: its callees may wait for a person, who may take days. */
+export const writesWhileWaiting = (calls: number, ms: number): number =>
+  (writesMax.eachHour * Math.max(0, ms - shortMs)) / hourMs + (writesMax.eachHourOfCall * calls * ms) / hourMs;
+
+/** Returns the number of orders that it has called, or that have handled its exceptions. */
+export const callsOf = (orderId: string, history: History): number =>
+  history.childrenOf(orderId).length + handlersOf(history.orders.get(orderId));
 
 /** Returns the number of orders that have handled its exceptions. */
 const handlersOf = (order: Tracked | undefined): number => order?.journal.filter(({ type }) => type === 'HandlerStarted').length ?? 0;
