@@ -1,6 +1,7 @@
+import { checkStoredHistories } from './histories.ts';
 import { type Route, route } from './route.ts';
 import { PageQuery, pageOf } from './schemas/common.ts';
-import { ListedWorkflow, Workflow } from './schemas/workflows.ts';
+import { CheckedHistories, HistoriesBody, ListedWorkflow, Workflow } from './schemas/workflows.ts';
 import { listWorkflows, showWorkflow } from './workflows.ts';
 
 /** The calls about the definitions of the app. */
@@ -23,5 +24,15 @@ export const workflowRoutes: readonly Route[] = [
     answers: { 200: { description: 'The definition', schema: Workflow } },
     refusals: ['not-found'],
     handle: showWorkflow,
+  }),
+  route({
+    method: 'POST',
+    path: '/workflows/{name}/{version}/check',
+    roles: ['operator'],
+    summary: 'Say whether the histories of stored orders fit a version of their workflow; nothing changes',
+    body: HistoriesBody,
+    answers: { 200: { description: 'The orders of one page', schema: CheckedHistories } },
+    refusals: ['not-found', 'bad-parameter'],
+    handle: checkStoredHistories,
   }),
 ];

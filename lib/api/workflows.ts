@@ -34,9 +34,13 @@ export async function listWorkflows({ api, caller, query }: Call<z.output<typeof
 
 /** Shows a version of a workflow: its definition, which never changes while the app has it, and the orders at each step. */
 export async function showWorkflow({ api: { definitions, steps }, name, id: version }: Call): Promise<Answer | Refusal> {
-  const program = /^[1-9]\d{0,8}$/.test(version) ? definitions.program(name, Number(version)) : undefined;
+  const program = programNamed(definitions, name, version);
   return program ? json(200, workflowView(program, definitions, await steps())) : refuse('not-found');
 }
+
+/** Returns the version of a workflow that a path of the API names. */
+export const programNamed = (definitions: Definitions, name: string, version: string): Program | undefined =>
+  /^[1-9]\d{0,8}$/.test(version) ? definitions.program(name, Number(version)) : undefined;
 
 function workflowView({ definition, nodes }: Program, definitions: Definitions, counts: StepCounts) {
   const { name, version, order, root } = definition;

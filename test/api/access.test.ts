@@ -41,6 +41,7 @@ const wellFormed: { readonly [call: string]: CallOptions } = {
   'PUT /rules/{id}': { body: { event: { kind: 'step-late' }, action: { kind: 'suspend' }, reason: 'r' } },
   'PUT /solutions/{id}': { body: { instruction: { kind: 'resubmit' }, appliesWhen: 'true', reason: 'r' } },
   'POST /solutions/{id}/rule': { body: {} },
+  'POST /workflows/{name}/{version}/check': { body: {} },
   'POST /rules/back-test': { body: { rule: { event: { kind: 'exception' }, action: { kind: 'suspend' } }, days: 1 } },
   'POST /bulk': {
     headers: { 'idempotency-key': 'matrix' },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, operation, parallel, sequence } from 'redress';
 import * as z from 'zod';
+import { checkHistories } from '#roles/evolution/histories';
 import { failed, journalOf, ok, openDesk, submitted, temporaryFolder, timePasses } from './support.ts';
 
 const Item = z.object({ item: z.string() });
@@ -93,4 +94,16 @@ test('F-160, F-156: an order that has moved is rebuilt from its journal by the v
   assert.deepEqual([await done(), await done(), await done()], ['ship', 'tell', 'bill']);
   assert.equal((await desk.state(orderId)).outcome, 'completed');
   assert.ok((await journalOf(desk, orderId)).some((line) => line.type === 'InstanceRebuilt' && line.exact));
+});
+
+test('the histories of stored orders are compared with another version, and the first difference is named', async (context) => {
+  const { desk, orderId, done } = await delivered(context);
+  const target = desk.system.definitions.program('deliver', 2);
+  assert.ok(target);
+  const checked = async () => (await checkHistories(target, { after: undefined, limit: 10 }, { ...desk, ...desk.system })).items;
+  assert.partialDeepStrictEqual(await checked(), [{ head: { orderId, workflow: { version: 1 } }, fits: true }]);
+  await done();
+  const [item] = await checked();
+  assert.equal(item?.fits, false);
+  assert.match(item?.reason ?? '', /^Version 2 does not lead to what the order has done\. Line \d+/);
 });

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { time } from './common.ts';
+import { cursor, time } from './common.ts';
 
 const versions = z
   .array(
@@ -85,4 +85,30 @@ export const Workflow = z.strictObject({
       }),
     )
     .describe('what becomes of each fault of each step'),
+});
+
+export const historiesMax = 50;
+
+export const HistoriesBody = z.strictObject({
+  cursor: cursor.describe('the `next` of the page before'),
+  limit: z.int().min(1).max(historiesMax).default(historiesMax).describe('most orders that this page looks at'),
+});
+
+export const CheckedHistories = z.strictObject({
+  items: z
+    .array(
+      z.strictObject({
+        orderId: z.string(),
+        version: z.int().describe('the version that the order has'),
+        processState: z.string(),
+        outcome: z.string().nullable(),
+        fits: z.boolean().describe('the version leads to everything that the order has done; `migrate` may move an unfinished one'),
+        reason: z.string().optional().describe('the first thing that does not fit'),
+        path: z.string().optional().describe('the activity that it is about'),
+      }),
+    )
+    .describe('orders of other versions, the newest first'),
+  checked: z.int().min(0).describe('orders on this page'),
+  fit: z.int().min(0).describe('those of them that fit'),
+  next: z.string().nullable(),
 });

@@ -63,6 +63,7 @@ import { token } from './token.ts';
 import { workflowCheck } from './workflow-check.ts';
 import { workflowFaults } from './workflow-faults.ts';
 import { workflowGraph } from './workflow-graph.ts';
+import { workflowHistories } from './workflow-histories.ts';
 import { workflowList, workflowShow } from './workflow-show.ts';
 
 /** All commands, in the order of the help. */
@@ -90,6 +91,7 @@ export const commands: readonly CliCommand[] = [
   workflowCheck,
   workflowList,
   workflowShow,
+  workflowHistories,
   overview,
   exceptionGroups,
   exceptionGroup,

@@ -1,0 +1,64 @@
+import type { CliCommand } from '#cli/command';
+import { UsageError } from '#cli/errors';
+import { wholeOption } from '#cli/options';
+import { listedId, table } from '#cli/text';
+import { parseWorkflowRef } from '#core/definition/workflow-ref';
+
+interface Options {
+  readonly limit: number;
+}
+
+interface CheckedView {
+  readonly orderId: string;
+  readonly version: number;
+  readonly processState: string;
+  readonly fits: boolean;
+  readonly reason?: string;
+}
+
+interface PageView {
+  readonly items: readonly CheckedView[];
+  readonly next: string | null;
+}
+
+/** Most orders that do not fit and are shown. */
+const shownMax = 100;
+
+/** Says how many stored orders of other versions could have gone as a version of their workflow says, and why the others could not. */
+export const workflowHistories: CliCommand<Options> = {
+  name: 'workflow histories',
+  summary: 'Compare the histories of stored orders with a version',
+  declare: (command) =>
+    command
+      .argument('<workflow>', 'workflow and version of the running system: fulfil-order@2')
+      .option('--limit <number>', 'compare so many orders at most', wholeOption(1, 1_000_000), 10_000),
+
+  async run(cli, { limit }, [workflow = '']) {
+    const { name, version } = parseWorkflowRef(workflow);
+    if (name === '' || !Number.isSafeInteger(version)) throw new UsageError(`Expected a workflow and its version, such as fulfil-order@2.`);
+    const api = await cli.api('operator');
+    const unfit: CheckedView[] = [];
+    let checked = 0;
+    for (let cursor: string | null | undefined; cursor !== null && checked < limit; ) {
+      const { body }: { readonly body: PageView } = await api.call<PageView>(
+        'POST',
+        `/workflows/${encodeURIComponent(name)}/${version}/check`,
+        {
+          body: cursor === undefined ? {} : { cursor },
+        },
+      );
+      checked += body.items.length;
+      unfit.push(...body.items.filter(({ fits }) => !fits));
+      cursor = body.next;
+      if (!cli.json && cursor !== null) cli.terminal.say(`${checked} orders compared, ${checked - unfit.length} fit`);
+    }
+    const rows = unfit
+      .slice(0, shownMax)
+      .map((each) => [listedId(each.orderId, cli.terminal), String(each.version), each.processState, each.reason ?? '']);
+    cli.print({ checked, fit: checked - unfit.length, unfit }, () =>
+      rows.length > 0 ? table(['order', 'version', 'state', 'does not fit because'], rows, cli.paint) : '',
+    );
+    if (!cli.json) cli.terminal.say(`${checked - unfit.length} of ${checked} orders of other versions fit ${name}@${version}.`);
+    return undefined;
+  },
+};
