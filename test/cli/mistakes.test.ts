@@ -309,7 +309,7 @@ test('a developer who takes a version out of the app while an order is on it see
   assert.match(seen, /^warn {2}w@1 is not part of this app, and an order needs it\. Put that version back into workflows; until then/m);
 });
 
-test('a person who submits a wrong order, or sends a wrong signal, sees the field and the name', async (t) => {
+test('a person sees the field that is wrong in an order, and the names of the signals that the order waits for', async (t) => {
   const { defineAgent, defineApp, defineWorkflow, operation, sequence, waitFor } = await import('redress');
   const z = await import('zod');
   const nothing = z.object({});

@@ -137,7 +137,7 @@ test('F-158: an operator resubmits a group of orders, first one of them, and the
   assert.equal((await read('/orders?state=Error&fault=SwitchedToFail')).items.length, 0);
 });
 
-test('F-157: the page of a task says that a resubmission has failed again, and the list says it later', async (context) => {
+test('F-157: the page of a task says that a resubmission has failed again, and the list of tasks follows later', async (context) => {
   const hand = await fromHome();
   await hand.click(page.locator('main').getByRole('link', { name: 'AddressInvalid at ship' }).first());
   assert.match((await page.getByRole('link', { name: 'Decide for all…' }).getAttribute('href')) ?? '', /^#\/bulk\/new\?fingerprint=/);

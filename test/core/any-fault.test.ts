@@ -14,7 +14,7 @@ const notified = (name: string) => sequence(name, step('tell'));
 const declaring = { ...step('a'), faults: ['Refused/CardDeclined'] } as Activity;
 
 describe('a handler for every fault', () => {
-  test('F-171: such a handler handles a fault that no operation declares', () => {
+  test('F-171: a handler for every fault handles a fault that no operation declares', () => {
     play(
       workflow(handling(sequence('order', step('a')), { fault: '*', do: notified('any') })),
       `
@@ -30,7 +30,7 @@ describe('a handler for every fault', () => {
     );
   });
 
-  test('F-171: such a handler handles a fault of the engine, but not a fault that only a person can resolve', () => {
+  test('F-171: a handler for every fault handles a fault of the engine, but not a fault that only a person can resolve', () => {
     const question = { activity: 'askOperator', name: 'ask', question: 'Go on?' } as Activity;
     const run = startRun(workflow(handling(sequence('order', question, step('a')), { fault: '*', do: notified('any') })));
     run.happen({ type: 'started', stepMs });
@@ -41,7 +41,7 @@ describe('a handler for every fault', () => {
     assert.deepEqual([run.state.phase, run.state.activities['order/any/tell']?.status], ['running', 'Executing']);
   });
 
-  test('F-171, F-69: such a handler must be the last one, or the definition is refused', () => {
+  test('F-171, F-69: a handler for every fault must be the last one, or the definition is refused', () => {
     const [first, last] = [
       { fault: '*', do: notified('any') },
       { fault: 'Refused', do: notified('no') },

@@ -7,7 +7,7 @@ import { reaches, site, startNode, until, within, work } from './support.ts';
 const pause = (node: { child: { kill(signal: 'SIGSTOP' | 'SIGCONT'): boolean } }) => node.child.kill('SIGSTOP');
 const goOn = (node: { child: { kill(signal: 'SIGSTOP' | 'SIGCONT'): boolean } }) => node.child.kill('SIGCONT');
 
-test('X-4, F-22: a node that was paused beyond its lease does not take the lease back from its new holder', async (t) => {
+test('X-4, F-22: a host that was paused beyond its lease does not take the lease back from its new holder', async (t) => {
   const { variables, open } = site(t);
   const embedded = open();
   const stale = await startNode(t, { ...variables, STEP_COMPLETE_WITHIN_SECONDS: '60' });
@@ -33,7 +33,7 @@ test('X-4, F-22: a node that was paused beyond its lease does not take the lease
   assert.equal((await embedded.store.head(orderId))?.heldBy, heldBy);
 });
 
-test('X-4, F-39, F-42, S3: a node that was paused in mid-step beyond the step timeout changes nothing when it continues', async (t) => {
+test('X-4, F-39, F-42, S3: a host that was paused in mid-step beyond the step timeout changes nothing when it continues', async (t) => {
   const { variables, open, effects } = site(t);
   const embedded = open();
   const short = { ...variables, STEP_COMPLETE_WITHIN_SECONDS: '1', SUPERVISOR_PERIOD_SECONDS: '0.2' };

@@ -74,7 +74,7 @@ describe('a message whose content cannot be processed', () => {
     assert.deepEqual([deadLetter?.failures, deadLetter?.attempts.map(({ at }) => at)], [12, last.slice(-10)]);
   });
 
-  test('F-110 loses its count after a success', async (context) => {
+  test('F-110 begins a new failure count for its conversation after a success', async (context) => {
     const desk = deskWhose(context, 2);
     await submitted(desk);
     for (const comesAgain of [1, 1, 0]) assert.equal(await desk.deliver(requests), comesAgain);

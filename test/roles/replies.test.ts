@@ -32,7 +32,7 @@ describe('a reply is accepted', () => {
     assert.deepEqual([processState, outcome], ['Processed', 'completed']);
   });
 
-  test('F-38 when it was sent in time and arrives late, as long as no new attempt was requested', async (context) => {
+  test('F-38 if it was sent in time and arrives late, as long as no new attempt was requested', async (context) => {
     const { desk, orderId, request } = await firstRequest(context);
     const sentAt = desk.clock.now() + 9_999;
     await desk.clock.advance(60_000);

@@ -31,7 +31,7 @@ describe('an order is submitted', () => {
     );
   });
 
-  test('F-05 before it runs, none of its steps has started; after its claim only the first one has', async (context) => {
+  test('F-05 before an order is claimed, none of its steps has started; after the claim, only the first one has', async (context) => {
     const desk = openDesk(context, line, pending);
     const orderId = await submitted(desk);
     const statuses = async () => (await stepsIn(desk, orderId)).map(({ path, status }) => `${path} ${status}`);

@@ -8,14 +8,14 @@ interface Options {
   readonly group?: string;
 }
 
-/** Releases all tasks of the person, at the end of a shift. */
+/** Releases all tasks that the person has claimed, or assigns them to a group, at the end of a shift. */
 export const taskHandOver: CliCommand<Options> = {
   name: 'task hand-over',
-  summary: 'Release all tasks that you have claimed, at the end of your shift',
+  summary: 'Release or assign all tasks that you have claimed',
   declare: (command) =>
     command
       .option('--text <text>', 'a comment on each of them', textOption)
-      .option('--group <name>', 'the group that goes on with them (default: the group of each)', textOption),
+      .option('--group <name>', 'the group that goes on with them (default: each task keeps its group)', textOption),
 
   async run(cli, { text, group }) {
     const api = await cli.api('operator');
@@ -27,7 +27,10 @@ export const taskHandOver: CliCommand<Options> = {
       handed.push((await api.call<TaskView>('POST', `${taskPath(id)}/${action}`, content)).body);
     }
     cli.print({ items: handed }, () => tasksText(handed, cli.paint));
-    if (!cli.json) cli.terminal.say(handed.length === 0 ? 'You have claimed no task.' : `Released ${handed.length} tasks.`);
+    if (!cli.json)
+      cli.terminal.say(
+        handed.length === 0 ? 'You have claimed no task.' : `${group === undefined ? 'Released' : `Handed to ${group}`}: ${handed.length}.`,
+      );
     return undefined;
   },
 };

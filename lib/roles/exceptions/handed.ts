@@ -7,19 +7,19 @@ import type { Read } from './store.ts';
 
 type Handed = Extract<CauseContent, { kind: 'handed' }>;
 
-/** Returns the writes that hand a task over: its new people hear of it as of a new one. A person who has claimed it keeps it. */
+/** Returns the writes that hand a task over: the new group is notified as if the task were new. A person who has claimed it keeps it. */
 export async function handingOf(entry: Handed, read: Read): Promise<readonly RecordWrite[]> {
-  const place = taskKey(entry.orderId, entry.seq);
-  const current = await read(place);
+  const key = taskKey(entry.orderId, entry.seq);
+  const current = await read(key);
   if (!current || isTombstone(current) || current.content['submittedAt'] !== entry.submittedAt) return [];
   const task = taskIn(current);
   if (task.state !== 'open' || (task.handed?.exception ?? 0) >= entry.exception) return [];
-  const news = newTaskEntry({ openedAt: entry.at }, place);
+  const news = newTaskEntry({ openedAt: entry.at }, key);
   const handed = { document: taskDocument({ ...handedTask(task, entry), rev: current.rev + 1 }), loadedRev: current.rev };
   return (await read(news)) ? [handed] : [{ document: news, loadedRev: 0 }, handed];
 }
 
-/** Returns a task in the hands of other people. Its reminders begin again. Without a time of their own, they get that of those before. */
+/** Returns a task in the hands of other people. Its reminders begin again. Without `dueSeconds`, they get as much time as the people before them had. */
 function handedTask({ escalation: _, ...task }: TaskRecord, { at, exception, group, text, dueSeconds }: Handed): TaskRecord {
   const dueAt = at + (dueSeconds === undefined ? task.dueAt - (task.handed?.at ?? task.openedAt) : dueSeconds * 1000);
   return {

@@ -10,7 +10,7 @@ export interface RuleWatch extends Watch {
   readonly since: number;
 }
 
-/** Most watches of one order. The oldest is given up, and counts nowhere. */
+/** The most watches of one order. Beyond it, the oldest is dropped without a verdict. */
 const watchesMax = 8;
 
 /** Watches what becomes of an action that a rule is about to carry out. */

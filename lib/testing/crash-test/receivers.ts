@@ -13,7 +13,7 @@ interface Parked extends ReceiveOptions {
 interface Surroundings {
   readonly timeline: Timeline;
   readonly embedded: Embedded;
-  /** Makes a receive call of a process. */
+  /** Runs a receive call on behalf of a host. */
   receive(host: Host, queue: string, apply: () => Promise<readonly Received[]>): Promise<readonly Received[]>;
 }
 
@@ -36,7 +36,7 @@ export class Receivers {
     });
   }
 
-  /** Removes the receivers of a dead process. */
+  /** Forgets all receivers: every process has died. */
   clear(): void {
     this.parked.clear();
     this.receiving.clear();

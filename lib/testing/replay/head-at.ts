@@ -14,7 +14,7 @@ export interface Past extends Pick<Loaded, 'program'> {
   readonly epoch: number;
 }
 
-/** Returns the attributes of an order's record at a past moment, from its journal up to then. No lease and no lock is known. */
+/** Returns the attributes of an order's record at a past moment, from its journal up to then. Leases, and the locks of persons, are not known. */
 export function headAt({ head }: OrderCase, { program, instance, epoch }: Past): CaseHead {
   const { state, tail: lines } = instance;
   const processState = processStateAt(state, lines.findLast(isOfClaim));
@@ -48,7 +48,7 @@ export function processStateAt({ phase }: Pick<State, 'phase'>, claim: Pick<Stor
   return claim?.type === 'OrderClaimed' ? 'Processing' : 'Pending';
 }
 
-/** Whether the order is suspended. That an unclaimed order is suspended stands in its record alone. */
+/** Whether the order is suspended. The state does not tell that an unclaimed order is suspended; its last instruction does. */
 function isSuspended({ suspendedAt }: State, lines: readonly StoredEntry[]): boolean {
   const last = lines.findLast(({ type }) => type === 'InstructionGiven');
   return suspendedAt !== undefined || (last?.type === 'InstructionGiven' && last.kind === 'suspend');

@@ -83,5 +83,5 @@ describe('a bulk run that is stopped', () => {
 
 const ordersOf = async (id: string, { documents }: ReturnType<typeof startBulk>['store']): Promise<readonly string[]> => {
   const found = await documents(`BULK#${id}`, 'SET#', 1);
-  return (found[0]?.content['orders'] as readonly (readonly [string, number, number])[]).map(([orderId]) => orderId);
+  return ((found[0]?.content['orders'] ?? []) as readonly (readonly [string, number, number])[]).map(([orderId]) => orderId);
 };
