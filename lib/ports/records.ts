@@ -108,7 +108,7 @@ export interface OpenCause {
   readonly seq: number;
   /**
    * `error/3`: the order is in Error for the third time. `undo/order/charge`: the undo of this step keeps failing. `report/4`: an exception
-   * from outside that came while the order was stopped.
+   * from outside that came while the order was stopped. `lost/5`: its name was lost with the state of the order.
    */
   readonly cause: string;
   /** Milliseconds since 1970. */

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { CreateTableCommand, DeleteTableCommand } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, DynamoDBDocumentClient, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { deploy } from '../adapters/aws/deploy.ts';
 import { type Deployment, deployed, startEmulators } from '../adapters/aws/deployment.ts';
 import { clientsAt, createTable } from '../adapters/aws/support.ts';
@@ -160,6 +160,40 @@ test('X-37: a restored order continues with new numbers and pages, whatever happ
     numbers,
     [...numbers.keys()].map((index) => index + 1),
   );
+  dynamodb.destroy();
+});
+
+test('X-37: the exceptions and tasks that orders have opened since the backup are closed, also if the state in use is lost', async () => {
+  const deployment = await deployed(app, endpoints);
+  const roles = await openRoles({ app, endpoints, deployment });
+  test.after(roles.close);
+  const { dynamodb } = clientsAt(endpoints);
+  const client = DynamoDBDocumentClient.from(dynamodb);
+  const itemsOf = async (table: string) => (await client.send(new ScanCommand({ TableName: table, ConsistentRead: true }))).Items ?? [];
+  const ids = [await submit(roles, 'k-6', 'sold out'), await submit(roles, 'k-7', 'sold out')];
+  const backup = await createTable(dynamodb);
+  for (const Item of await itemsOf(deployment.table)) await client.send(new PutCommand({ TableName: backup, Item }));
+  await roles.settle();
+  assert.deepEqual(await Promise.all(ids.map(async (id) => (await shown(roles, id)).body['processState'])), ['Error', 'Error']);
+  await client.send(new DeleteCommand({ TableName: deployment.table, Key: { pk: `ORDER#${ids[1]}`, sk: 'STATE' } }));
+
+  await restore(deployment, deployment.table, backup);
+  const recorded = async (id: string | undefined, sk: string) => {
+    const item = (await itemsOf(deployment.table)).find((each) => each['pk'] === `ORDER#${id}` && each['sk'] === sk);
+    return item && (JSON.parse(String(item['record'])) as { content: { handling?: unknown; state?: string } }).content;
+  };
+  for (let rounds = 0; rounds < 4; rounds++) {
+    await roles.supervise('supervisor');
+    await roles.settle();
+    roles.pass(63_000);
+  }
+  for (const id of ids) {
+    // Both were sold out again.
+    const handled = [(await recorded(id, 'EXCEPTION#000000001'))?.handling, (await recorded(id, 'EXCEPTION#000000002'))?.handling];
+    assert.partialDeepStrictEqual(handled, [{ by: 'supervisor' }, null]);
+    const tasks = [(await recorded(id, 'TASK#000000001'))?.state, (await recorded(id, 'TASK#000000002'))?.state];
+    assert.deepEqual(tasks, ['resolved', 'open']);
+  }
   dynamodb.destroy();
 });
 

@@ -1,5 +1,5 @@
-import type { Counters, StateHead } from '#ports/records';
-import { countersAfterRestore } from '#roles/repair/restore';
+import { type StateHead, shardOf } from '#ports/records';
+import { countersAfterRestore, withCausesSince } from '#roles/repair/restore';
 import type { History, Tracked } from '#testing/world/history';
 import type { Shared } from './ports.ts';
 
@@ -24,11 +24,12 @@ export class Backup {
   }
 
   /** Restores the tables. The history continues from the same moment. */
-  restore(history: History): void {
-    for (const table of tables) for (const row of this.rows.get(table) ?? []) this.put(table, table === 'states' ? this.raised(row) : row);
+  restore(history: History, now: number): void {
+    for (const table of tables)
+      for (const row of this.rows.get(table) ?? []) this.put(table, table === 'states' ? this.continued(row, now) : row);
     for (const [orderId, order] of this.seen) {
       this.removePagesSince(orderId, order.state.rev);
-      const state = { ...order.state, ...this.countersOf(orderId) };
+      const state = { ...order.state, ...this.restoredOf(orderId) };
       history.orders.set(orderId, { ...copyOf(order), state });
       this.shared.putBack(state);
     }
@@ -50,20 +51,35 @@ export class Backup {
   }
 
   /**
-   * Raises the counters of a row past the current ones, as the restore tool does. The schema version becomes 1: a newer
-   * program returns its records sooner or later.
+   * Raises the counters of a row past the current ones, and adds the causes since, as the restore tool does. The schema version becomes 1:
+   * a newer program returns its records sooner or later.
    */
-  private raised(row: Row): Row {
-    const head = JSON.parse(String(row['head'])) as StateHead;
-    const counters = countersAfterRestore(head, this.countersOf(head.orderId));
-    return { ...row, rev: counters.rev, epoch: counters.epoch, head: JSON.stringify({ ...head, ...counters, schemaVersion: 1 }) };
+  private continued(row: Row, now: number): Row {
+    const restored = JSON.parse(String(row['head'])) as StateHead;
+    const inUse = this.headOf(restored.orderId);
+    const head: StateHead = {
+      ...(inUse ? withCausesSince(restored, inUse, now) : restored),
+      ...countersAfterRestore(restored, inUse),
+      schemaVersion: 1,
+    };
+    const { rev, epoch, worklist, worklistAt } = head;
+    const shard = worklist === null ? null : shardOf(head.orderId);
+    return { ...row, rev, epoch, worklist, worklistAt, shard, head: JSON.stringify(head) };
   }
 
-  private countersOf(orderId: string): Counters | undefined {
+  /** Returns what a restore has changed of a state. */
+  private restoredOf(orderId: string): Partial<StateHead> {
+    const head = this.headOf(orderId);
+    if (!head) return {};
+    const { rev, epoch, errorGen, statusSeq, causes, open, outbox, worklist, worklistAt, nextDueAt, nextDueFor } = head;
+    const ofCauses = { ...(causes === undefined ? {} : { causes }), ...(open === undefined ? {} : { open }) };
+    return { rev, epoch, errorGen, statusSeq, ...ofCauses, outbox, worklist, worklistAt, nextDueAt, nextDueFor };
+  }
+
+  private headOf(orderId: string): StateHead | undefined {
     const select = 'SELECT head FROM states WHERE id = (SELECT id FROM orders WHERE orderId = ?)';
     const found = this.shared.database.prepare(select).get(orderId) as { readonly head: string } | undefined;
-    const { rev, epoch, errorGen, statusSeq } = JSON.parse(found?.head ?? '{}') as StateHead;
-    return found && { rev, epoch, errorGen, statusSeq };
+    return found && (JSON.parse(found.head) as StateHead);
   }
 }
 

@@ -34,7 +34,7 @@ export function restore(world: Restored, chance: Chance): void {
       const hasOldProcess = stopAll(world, chance);
       timeline.after(arrivedAfterMs, 'the table is restored', () => {
         world.queues.purgeAll();
-        backup.restore(world.history);
+        backup.restore(world.history, timeline.now);
         world.around.record({ type: 'restored', asOf, orders: backup.orders, hasOldProcess });
       });
     });

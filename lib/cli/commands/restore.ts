@@ -1,8 +1,8 @@
-import type { CalledSince } from '#adapters/aws/dynamodb/restore';
+import type { CalledSince, Restoring } from '#adapters/aws/dynamodb/restore';
 import type { CliCommand } from '#cli/command';
 import { UsageError } from '#cli/errors';
 import { printable } from '#cli/text';
-import { countersAfterRestore } from '#roles/repair/restore';
+import { causesIn, countersAfterRestore, withCausesSince } from '#roles/repair/restore';
 
 /** The number of items between two lines of progress. */
 const progressEvery = 10_000;
@@ -23,7 +23,7 @@ export const restore: CliCommand = {
     const { client, close } = await openTables();
     try {
       const onCopied = progress((items) => terminal.say(`${items} items copied`));
-      const restoring = { client, from, to, countersAfter: countersAfterRestore, onCopied };
+      const restoring = { client, from, to, countersAfter: countersAfterRestore, causesAfter, onCopied };
       await checkTables(restoring);
       const items = await copyItems(restoring);
       const erased = await eraseAgain(restoring);
@@ -41,6 +41,9 @@ export const restore: CliCommand = {
     return 0;
   },
 };
+
+const causesAfter: Restoring['causesAfter'] = (restored, inUse) =>
+  withCausesSince(restored, 'orderId' in inUse ? inUse : causesIn(inUse), Date.now());
 
 function checkNames(from: string, to: string): void {
   for (const table of [from, to])

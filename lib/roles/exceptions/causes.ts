@@ -105,7 +105,8 @@ export function reported(
   };
 }
 
-const reportPrefix = 'report/';
+/** The name of an exception from outside begins with it. */
+export const reportPrefix = 'report/';
 /** Whether an open cause is an exception from outside that came while the order was stopped. */
 export const isReport = ({ cause }: Pick<OpenCause, 'cause'>): boolean => cause.startsWith(reportPrefix);
 /** Most of them that are open for one order at the same time. */

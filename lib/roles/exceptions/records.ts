@@ -20,6 +20,12 @@ const numbered = (kind: string, seq: number): string => `${kind}#${String(seq).p
 export const exceptionKey = (orderId: string, seq: number) => ({ collection: collections.order(orderId), id: numbered('EXCEPTION', seq) });
 export const taskKey = (orderId: string, seq: number) => ({ collection: collections.order(orderId), id: numbered('TASK', seq) });
 
+/** Returns the number of the cause whose exception or task a document holds; undefined for any other document. */
+export const seqIn = ({ id }: Pick<Document, 'id'>): number | undefined => {
+  const [, seq] = /^(?:EXCEPTION|TASK)#(\d{9})$/.exec(id) ?? [];
+  return seq === undefined ? undefined : Number(seq);
+};
+
 /** The state of an exception, as lists and people name it. */
 export const stateOfException = ({ handling }: Pick<ExceptionRecord, 'handling'>): 'open' | 'handled' => (handling ? 'handled' : 'open');
 

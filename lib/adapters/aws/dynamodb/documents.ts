@@ -62,4 +62,5 @@ export const writtenDocument = (answer: Answer, text: string | undefined): Docum
     ? { outcome: 'written' }
     : { outcome: 'refused', current: answer.current && documentOf(answer.current) };
 
-const documentOf = (item: Item): Document => JSON.parse(String(item['record'])) as Document;
+/** Returns the document of an item. */
+export const documentOf = (item: Item): Document => JSON.parse(String(item['record'])) as Document;

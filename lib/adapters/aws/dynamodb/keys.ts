@@ -52,6 +52,8 @@ export const pagesOf = { prefix: historyPrefix } as const;
 
 /** Whether the key is that of a page, of the journal or of the undo list. `revOf` is the rev that paged it out. */
 export const isPage = (sk: string): boolean => sk.startsWith(historyPrefix) || sk.startsWith(undoPrefix);
+/** Whether the key is that of an exception or a task of an order. */
+export const isCauseRecord = (sk: string): boolean => sk.startsWith('EXCEPTION#') || sk.startsWith('TASK#');
 /** Returns the called order that a key names, if any. */
 export const calledIn = (sk: string): string | undefined => (sk.startsWith(calledPrefix) ? sk.slice(calledPrefix.length) : undefined);
 export const revOf = (sk: string): number => Number(sk.split('#')[1]);

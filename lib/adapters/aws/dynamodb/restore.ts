@@ -10,10 +10,12 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import type { Json } from '#core/data/json';
 import { masked } from '#core/definition/secrets';
-import { collections } from '#ports/documents';
-import { SetupError } from '#ports/errors';
-import type { CallerRef, Counters } from '#ports/records';
-import { isPage, type Key, keys, orderIdIn, revOf } from './keys.ts';
+import { collections, type Document } from '#ports/documents';
+import { SetupError, UnreadableRecordError } from '#ports/errors';
+import type { CallerRef, Counters, StateHead } from '#ports/records';
+import { documentOf } from './documents.ts';
+import { headChange, headOf } from './items.ts';
+import { isCauseRecord, isPage, type Key, keys, orderIdIn, revOf } from './keys.ts';
 
 /** A restored table, the table in use, and how the numbers of an order continue. */
 export interface Restoring {
@@ -24,6 +26,8 @@ export interface Restoring {
   readonly to: string;
   /** Returns the counters of a restored order, from those of the backup and those in use. */
   readonly countersAfter: (restored: Partial<Counters>, inUse?: Partial<Counters>) => Counters;
+  /** Returns a restored head that knows the causes since the backup: from the head in use or, if that is lost, from the order's documents. */
+  readonly causesAfter: (restored: StateHead, inUse: StateHead | readonly Document[]) => StateHead;
   /** Called after each page of items, with the number of items copied so far. */
   readonly onCopied?: (items: number) => void;
 }
@@ -87,8 +91,8 @@ async function keysOf(client: DynamoDBDocumentClient, table: string) {
  * of items.
  *
  * Each order continues with unused numbers, and its pages from after the backup are removed, because old and new writes must
- * not mix. Intents of agents and orders from after the backup stay. No process may use either table meanwhile. An interrupted
- * copy can be repeated.
+ * not mix. Its exceptions and tasks from after the backup stay, and the order closes them. Intents of agents and orders from after
+ * the backup stay. No process may use either table meanwhile. An interrupted copy can be repeated.
  */
 export async function copyItems(restoring: Restoring): Promise<number> {
   let copied = 0;
@@ -173,16 +177,48 @@ async function restored(restoring: Restoring, item: Item): Promise<Item> {
   if (item['sk'] !== keys.state('').sk) return item;
   const { client, to, countersAfter } = restoring;
   const { pk, sk, rev } = item as unknown as Key & Counters;
+  const found = await keysIn(restoring, pk);
+  const pages = found.filter((key) => isPage(key.sk) && revOf(key.sk) >= rev);
   await write(
     restoring,
-    (await newerPages(restoring, pk, rev)).map((Key) => ({ DeleteRequest: { Key } })),
+    pages.map((Key) => ({ DeleteRequest: { Key } })),
   );
   const inUse = await client.send(new GetCommand({ TableName: to, Key: { pk, sk }, ConsistentRead: true }));
-  return { ...item, ...countersAfter(item as Partial<Counters>, inUse.Item as Partial<Counters> | undefined) };
+  const counters = countersAfter(item as Partial<Counters>, inUse.Item as Partial<Counters> | undefined);
+  return { ...(await withCauses(restoring, item, { inUse: inUse.Item, found })), ...counters };
 }
 
-/** Returns the pages that an order has stored since its restored revision. */
-async function newerPages({ client, to }: Restoring, pk: string, rev: number): Promise<readonly Key[]> {
+/** Returns the item of a state with the causes since its backup. One that cannot be read stays as it is. */
+async function withCauses(
+  { client, to, causesAfter }: Restoring,
+  item: Item,
+  { inUse, found }: { readonly inUse: Item | undefined; readonly found: readonly Key[] },
+): Promise<Item> {
+  const head = readableHead(item);
+  if (!head) return item;
+  const documents: Document[] = [];
+  const headInUse = inUse && readableHead(inUse);
+  for (const Key of headInUse ? [] : found.filter(({ sk }) => isCauseRecord(sk))) {
+    const record = await client.send(new GetCommand({ TableName: to, Key, ConsistentRead: true }));
+    if (record.Item) documents.push(documentOf(record.Item));
+  }
+  const next = causesAfter(head, headInUse ?? documents);
+  if (next === head) return item;
+  const { set, remove } = headChange(next, item['expiresAt'] as number | undefined);
+  return { ...Object.fromEntries(Object.entries(item).filter(([name]) => !remove.includes(name))), ...set };
+}
+
+function readableHead(item: Item): StateHead | undefined {
+  try {
+    return headOf(item);
+  } catch (error) {
+    if (error instanceof UnreadableRecordError) return undefined;
+    throw error;
+  }
+}
+
+/** Returns the keys of everything that the table in use holds about an order. */
+async function keysIn({ client, to }: Restoring, pk: string): Promise<readonly Key[]> {
   const found: Key[] = [];
   let start: Item | undefined;
   do {
@@ -199,7 +235,7 @@ async function newerPages({ client, to }: Restoring, pk: string, rev: number): P
     found.push(...((page.Items ?? []) as unknown as Key[]));
     start = page.LastEvaluatedKey;
   } while (start);
-  return found.filter(({ sk }) => isPage(sk) && revOf(sk) >= rev);
+  return found;
 }
 
 /** Writes until DynamoDB has taken every item, with exponential backoff. */
