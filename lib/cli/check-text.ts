@@ -3,7 +3,7 @@ import { type Paint, printable, table } from './text.ts';
 /** The answer to a dry run of an instruction. */
 export interface CheckView {
   readonly feasible: boolean;
-  readonly refusals: readonly { readonly code: string; readonly path?: string; readonly detail: string }[];
+  readonly refusals: readonly { readonly code: string; readonly path?: string; readonly pointer?: string; readonly detail: string }[];
   readonly warnings: readonly { readonly code: string; readonly path?: string; readonly detail: string }[];
   readonly effects: {
     readonly requests: readonly OperationView[];
@@ -32,7 +32,8 @@ export function checkText({ feasible, refusals, warnings, effects, then, estimat
   if (!feasible)
     return table(
       ['refused', 'at', 'because'],
-      refusals.map(({ code, path = '', detail }) => [code, path, detail]),
+      // A pointer names the value within the instruction.
+      refusals.map(({ code, path, pointer, detail }) => [code, [path, pointer].filter((each) => each !== undefined).join(' '), detail]),
       paint,
     );
   const rows = [

@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import type { CliCommand } from '#cli/command';
 import { textOption, wholeOption } from '#cli/options';
-import { listed } from '#cli/orders';
+import { listed, resolveOrderId } from '#cli/orders';
 import { printable, table } from '#cli/text';
 import { auditKinds } from '#ports/audit';
 
@@ -34,8 +34,11 @@ export const audit: CliCommand<Options> = {
       .option('--since <time>', 'only entries from this time on: 2026-01-31T12:00:00Z', textOption)
       .option('--limit <number>', 'most entries', wholeOption(1, 100_000), 100),
 
-  async run(cli, { by, kind, target, since, limit }) {
-    const items = await listed<EntryView>(await cli.api('operator'), '/audit', { by, kind, target, since }, limit);
+  async run(cli, { by, kind, target: given, since, limit }) {
+    const api = await cli.api('operator');
+    // Other targets, such as channels, are given in full.
+    const target = given?.startsWith('ord_') ? await resolveOrderId(api, given) : given;
+    const items = await listed<EntryView>(api, '/audit', { by, kind, target, since }, limit);
     const rows = items.map((entry) =>
       [entry.at, entry.by, entry.action, entry.kind, entry.target, entry.reason ?? ''].map((each) => printable(each)),
     );

@@ -58,5 +58,9 @@ const linesOf = (found: ExceptionView): readonly string[] => [
 
 const conditionText = ({ processState, status }: Condition): string => (status === null ? processState : `${processState} (${status})`);
 
-const handlingText = ({ handling, taskId }: ExceptionView): string =>
-  handling ? `by ${handling.id ?? handling.by} at ${handling.at} (control: ${handling.control})` : `not yet; task ${taskId ?? 'none'}`;
+function handlingText({ handling, taskId }: ExceptionView): string {
+  if (!handling) return `not yet; task ${taskId ?? 'none'}`;
+  const { by, id = by, at, control } = handling;
+  const how = by === 'rule' ? ` (control: ${control})` : '';
+  return `by ${id} at ${at}${how}${taskId === undefined ? '' : `; whether it helped: redress task show ${taskId}`}`;
+}

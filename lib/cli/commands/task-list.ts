@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import type { CliCommand } from '#cli/command';
 import { textOption, wholeOption } from '#cli/options';
-import { listed } from '#cli/orders';
+import { listed, resolveOrderId } from '#cli/orders';
 import { type TaskView, tasksText } from '#cli/tasks';
 import { taskKinds, taskStates } from '#ports/tasks';
 
@@ -31,15 +31,17 @@ export const taskList: CliCommand<Options> = {
       .option('--workflow <name>', 'only tasks of this workflow', textOption)
       .addOption(new Option('--kind <kind>', 'only tasks of this kind').choices(taskKinds))
       .option('--fingerprint <text>', 'only tasks of exceptions like these', textOption)
-      .option('--order <id>', 'only tasks of this order', textOption)
+      .option('--order <id>', 'only tasks of this order: its id, or the beginning of it', textOption)
       .option('--overdue', 'only tasks whose time is over')
       .option('--limit <number>', 'most tasks', wholeOption(1, 100_000), 100),
 
-  async run(cli, { limit, order: orderId, overdue, mine, assignee, state, group, workflow, kind, fingerprint }) {
+  async run(cli, { limit, order, overdue, mine, assignee, state, group, workflow, kind, fingerprint }) {
     const person = mine ? 'me' : assignee;
     const late = overdue ? 'true' : undefined;
+    const api = await cli.api('viewer');
+    const orderId = order === undefined ? undefined : await resolveOrderId(api, order);
     const filter = { state, assignee: person, group, workflow, kind, fingerprint, orderId, overdue: late };
-    const items = await listed<TaskView>(await cli.api('viewer'), '/tasks', filter, limit);
+    const items = await listed<TaskView>(api, '/tasks', filter, limit);
     cli.print({ items }, () => tasksText(items, cli.paint));
     if (!cli.json && items.length === 0) cli.terminal.say('No tasks match.');
     return undefined;
