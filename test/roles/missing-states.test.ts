@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Desk, lineOf, ok, openDesk, stepsNamed, submitted, timePasses, typesOf } from './support.ts';
+import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
+import { exceptionOf, taskOf } from '#roles/exceptions/read';
+import { type Desk, failed, lineOf, ok, openDesk, stepsNamed, submitted, timePasses, typesOf } from './support.ts';
 
 const few = stepsNamed('pick', 'pack');
 const many = stepsNamed(...Array.from({ length: 24 }, (_, index) => `step${index}`));
@@ -47,6 +49,23 @@ describe('an order whose state item is missing (F-160)', () => {
     assert.equal((await instruct(desk, orderId, 'terminate')).outcome, 'done');
     const { processState, outcome, open } = await desk.state(orderId);
     assert.deepEqual([processState, outcome, open ?? []], ['Processed', 'terminated', []]);
+  });
+
+  test('has a task of its own beside those from before, and its end closes all of them (F-103)', async (context) => {
+    const desk = openDesk(context, lineOf(few));
+    const orderId = await submitted(desk);
+    const pick = await desk.request();
+    await desk.answer(pick, failed('Closed'));
+    lose(desk);
+    await desk.answer(pick);
+    const states = async () =>
+      (await Promise.all([1, 2].map((seq) => taskOf(taskIdOf(orderId, seq), desk.store)))).map((task) => task?.state);
+    assert.deepEqual(await states(), ['open', 'open']);
+    const { causes, open } = await desk.state(orderId);
+    assert.deepEqual([causes, open?.map(({ cause }) => cause.split('/')[0])], [2, ['lost', 'error']]);
+    assert.equal((await instruct(desk, orderId, 'terminate')).outcome, 'done');
+    assert.deepEqual(await states(), ['resolved', 'resolved']);
+    assert.ok((await exceptionOf(exceptionIdOf(orderId, 1), desk.store))?.handling);
   });
 
   test('is found by a person who looks at its journal, and a look changes nothing', async (context) => {

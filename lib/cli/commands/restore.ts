@@ -43,7 +43,7 @@ export const restore: CliCommand = {
 };
 
 const causesAfter: Restoring['causesAfter'] = (restored, inUse) =>
-  withCausesSince(restored, 'orderId' in inUse ? inUse : causesIn(inUse), Date.now());
+  withCausesSince(restored, 'orderId' in inUse ? inUse : causesIn(inUse, restored), Date.now());
 
 function checkNames(from: string, to: string): void {
   for (const table of [from, to])

@@ -1,18 +1,20 @@
 import type { Definitions } from '#ports/definitions';
+import { collections, type Document } from '#ports/documents';
 import type { OrderRecord, StateRecord } from '#ports/records';
 import type { Page, Store } from '#ports/store';
 import { hashOf } from '#roles/definitions/pinning';
 import { newRecord, type StoredEntry } from '#roles/scheduler/instance';
-import { countersAfterRestore } from './restore.ts';
+import { causesIn, countersAfterRestore } from './restore.ts';
 
 export interface MissingPorts {
-  readonly store: Pick<Store, 'orderWithoutState' | 'putMissingState' | 'pages'>;
+  readonly store: Pick<Store, 'orderWithoutState' | 'putMissingState' | 'pages' | 'listed'>;
   readonly definitions: Definitions;
 }
 
 /**
  * Gives an order whose state is missing an unreadable one, so that the order is quarantined and comes to a person. The last lines of its
- * journal were part of the state, so nobody knows them, and the order cannot go on by itself. Resolves to whether the order has a state now.
+ * journal were part of the state, so nobody knows them, and the order cannot go on by itself. It knows its exceptions and tasks by their
+ * records, and gives their numbers to no others. Resolves to whether the order has a state now.
  */
 export async function putMissing(orderId: string, ports: MissingPorts, now: number): Promise<boolean> {
   const order = await ports.store.orderWithoutState(orderId);
@@ -20,6 +22,7 @@ export async function putMissing(orderId: string, ports: MissingPorts, now: numb
   const state = stateOfMissing(order, await ports.store.pages(orderId), ports.definitions);
   await ports.store.putMissingState({
     ...state,
+    ...causesIn(await causeRecords(orderId, ports.store), order),
     updatedAt: now,
     worklist: 'due',
     worklistAt: now,
@@ -27,6 +30,16 @@ export async function putMissing(orderId: string, ports: MissingPorts, now: numb
     nextDueFor: { kind: 'timer' },
   });
   return true;
+}
+
+/** Most exceptions, and most tasks, that are read: those with the highest numbers. More are not open at the same time. */
+const recordsMax = 100;
+
+async function causeRecords(orderId: string, store: Pick<Store, 'listed'>): Promise<readonly Document[]> {
+  const list = { index: 'collection', name: collections.order(orderId) } as const;
+  const read = (kind: 'EXCEPTION' | 'TASK') =>
+    store.listed({ list, order: 'descending', from: `${kind}#`, to: `${kind}#:`, limit: recordsMax });
+  return (await Promise.all([read('EXCEPTION'), read('TASK')])).flatMap(({ items }) => items);
 }
 
 /** The time and the number of failures that the lost state had are unknown. A person ends the order, so that they are never used. */

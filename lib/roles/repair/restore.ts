@@ -53,12 +53,16 @@ function numberOf(entry: OutboxEntry, orderId: string): number {
   return entry.orderId === orderId ? entry.seq : 0;
 }
 
-/** Returns the causes of an order whose state is lost, from the documents in its partition. */
-export function causesIn(documents: readonly Document[]): Required<Pick<Causes, 'causes' | 'open'>> {
+/** Returns the causes of an order whose state is lost, from the documents in its partition. Those of a forgotten order of the same id are none. */
+export function causesIn(
+  documents: readonly Document[],
+  { submittedAt }: Pick<StateHead, 'submittedAt'>,
+): Required<Pick<Causes, 'causes' | 'open'>> {
   const records = new Map<number, Document[]>();
   for (const document of documents) {
     const seq = seqIn(document);
-    if (seq !== undefined) records.set(seq, [...(records.get(seq) ?? []), document]);
+    if (seq === undefined || document.content['submittedAt'] !== submittedAt) continue;
+    records.set(seq, [...(records.get(seq) ?? []), document]);
   }
   const open = [...records].flatMap(([seq, found]) =>
     openIn(

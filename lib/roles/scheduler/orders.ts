@@ -20,7 +20,7 @@ import { transition } from './transition.ts';
 import type { Incoming, Loaded, PlannedWrite, Settings } from './types.ts';
 
 export interface OrdersOptions {
-  readonly store: Pick<Store, 'load' | 'pages' | 'undoPage' | 'orderWithoutState' | 'putMissingState'>;
+  readonly store: Pick<Store, 'load' | 'pages' | 'undoPage' | 'orderWithoutState' | 'putMissingState' | 'listed'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly definitions: Definitions;
   readonly settings: Settings;
