@@ -85,7 +85,7 @@ function remedyFor(name: string, code: string | undefined): string {
   if (name === 'CredentialsProviderError')
     return 'Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (an emulator accepts any values).';
   if (code !== undefined || name === 'TimeoutError')
-    return 'Start the emulator at this address, or correct AWS_REGION and AWS_ENDPOINT_URL.';
+    return 'Start the service at this address, or correct AWS_REGION and AWS_ENDPOINT_URL.';
   return 'Check that the credentials are valid and have permission.';
 }
 
