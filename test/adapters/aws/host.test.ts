@@ -244,7 +244,10 @@ test('a start with missing AWS settings exits with code 2 and one line that name
       { REDRESS_TABLE: plain },
       `The deployment lacks: the indexes worklist, in-error, by-client, by-day, by-reference, listA, listB, listC of the table ${plain}; the queues `,
     ],
-    [{ AWS_ENDPOINT_URL_SQS: nowhere }, `Cannot use SQS at ${nowhere} (ECONNREFUSED: connect ECONNREFUSED 127.0.0.1:9). Start the service at this address, or `],
+    [
+      { AWS_ENDPOINT_URL_SQS: nowhere },
+      `Cannot use SQS at ${nowhere} (ECONNREFUSED: connect ECONNREFUSED 127.0.0.1:9). Start the service at this address, or `,
+    ],
     [
       { AWS_ACCESS_KEY_ID: '', HOME: folder, AWS_EC2_METADATA_DISABLED: 'true' },
       'Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY ',
