@@ -61,7 +61,7 @@ describe('the Lambda functions of the topology', () => {
   });
 });
 
-test('every function gets the variables and the tracing; only functions of agents get the addresses of services', () => {
+test('every function gets the variables and the tracing; only functions of agents and consumers get the addresses of services', () => {
   const props = {
     variables: { MAX_FAILURES: '5' },
     agentEnvironment: { STOCK_URL: 'https://stock.example' },
@@ -72,7 +72,7 @@ test('every function gets the variables and the tracing; only functions of agent
   for (const name of names) {
     const { Variables } = functionOf(configured, name).Environment;
     assert.equal(Variables['MAX_FAILURES'], '5');
-    assert.equal(Variables['STOCK_URL'] !== undefined, name.startsWith('agent-'));
+    assert.equal(Variables['STOCK_URL'] !== undefined, /^(agent|consumer)-/.test(name));
     assert.equal(Variables['POST_URL'] !== undefined, name === 'agent-post');
     assert.deepEqual(functionOf(configured, name)['TracingConfig'], { Mode: 'Active' });
     assert.deepEqual(functionOf(stack, name)['TracingConfig'], undefined);
