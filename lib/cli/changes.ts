@@ -42,7 +42,8 @@ export const isWait = ({ agent, waitsFor }: StepView): boolean => waitsFor !== u
 
 /** Returns the status of a step in a few words, with the type of its fault if the order shows it. */
 export function statusText(step: StepView, { fault }: Pick<OrderView, 'fault'>): string {
-  const { status, result, path, waitsFor, completeBy } = step;
+  const { status, result, skipped, path, waitsFor, completeBy } = step;
+  if (status === 'Closed' && skipped) return skipped === 'done' ? 'done by hand' : 'skipped, not done';
   if (result === 'Succeeded') return 'ok';
   if (result === 'Canceled') return 'canceled';
   // The original step was undone; its undo step succeeded.

@@ -10,6 +10,7 @@ export interface StepView {
   readonly name: string;
   readonly status: string;
   readonly result?: string | null;
+  readonly skipped?: 'none' | 'done';
   readonly path?: string;
   /** Null for a wait. */
   readonly agent?: string | null;

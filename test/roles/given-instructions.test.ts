@@ -7,7 +7,7 @@ import type { OrderInstruction } from '#core/instructions/index';
 import { undoProgress } from '#core/views/undo-progress';
 import type { Request } from '#ports/messages';
 import { decodeInstance } from '#roles/scheduler/instance';
-import { type Desk, failed, journalOf, ok, openDesk, submitted, timePasses } from './support.ts';
+import { type Desk, failed, journalOf, ok, openDesk, stepsIn, submitted, timePasses } from './support.ts';
 
 const Charge = z.object({ chargeId: z.string() });
 const shop = defineAgent('worker', {
@@ -59,6 +59,31 @@ async function playOut({ desk }: { readonly desk: Desk }): Promise<readonly Requ
 const operations = (requests: readonly Request[]): readonly string[] => requests.map(({ operation }) => operation);
 
 describe('a person skips a step', () => {
+  for (const effect of ['none', 'done'] as const)
+    test(`F-155: the order shows that nobody, or a person, did the step (${effect})`, async (context) => {
+      const { desk, orderId, instruct, charge } = await opened(context);
+      await desk.answer(charge, failed('CardDeclined'));
+      assert.equal((await instruct({ kind: 'skip', effect, output: { chargeId: 'by-hand' } })).outcome, 'done');
+      const steps = await stepsIn(desk, orderId);
+      assert.deepEqual(
+        steps.slice(0, 2).map(({ path, result, skipped }) => [path, result, skipped]),
+        [
+          ['order/reserve', 'Succeeded', undefined],
+          ['order/charge', 'Succeeded', effect],
+        ],
+      );
+    });
+
+  test('F-103: the order shows that a person has undone a step', async (context) => {
+    const { desk, orderId, instruct, charge } = await opened(context);
+    await desk.answer(charge, failed('CardDeclined'));
+    await instruct({ kind: 'compensate' });
+    await desk.answer(await desk.request(), failed('Locked'));
+    assert.equal((await instruct({ kind: 'mark-compensated' })).outcome, 'done');
+    const undo = (await stepsIn(desk, orderId)).find(({ path }) => path === 'order/reserve/undo');
+    assert.partialDeepStrictEqual(undo, { status: 'Closed', skipped: 'done' });
+  });
+
   test('F-60 that is blocked and was done by hand: later steps read its output, and its undo is requested once with it', async (context) => {
     const { desk, orderId, instruct, charge } = await opened(context);
     await desk.answer(charge, failed('Broken'));

@@ -114,6 +114,10 @@ const Step = z.strictObject({
   waitsFor: StepWait.nullable().describe('what a wait waits for; for a step, only the outage that stops its requests'),
   status,
   result: result.nullable(),
+  skipped: z
+    .enum(['none', 'done'])
+    .optional()
+    .describe('an instruction closed it: done by hand, or not done at all; absent for all others'),
   attempts: z.int().min(0),
   completeBy: timeOrNull.describe('for a wait: the end of its time'),
   startedAt: timeOrNull,

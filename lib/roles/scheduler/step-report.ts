@@ -1,4 +1,4 @@
-import { definitionPath, isUndoPath, undonePath } from '#core/data/ids';
+import { definitionPath, isUndoPath, undonePath, undoPathOf } from '#core/data/ids';
 import type { Json } from '#core/data/json';
 import type { Result, State, Status } from '#core/data/state';
 import { type Activity, isRemote } from '#core/definition/definition';
@@ -22,6 +22,8 @@ interface Progress {
   /** When its answer arrived. The step closes later if the order was blocked or suspended at that time. */
   readonly answeredAt: number | null;
   readonly output: Json;
+  /** An instruction closed it. `done`: a person did it by hand. `none`: nobody did it. Absent for all others. */
+  readonly skipped?: 'none' | 'done';
 }
 
 /** The progress of one step. */
@@ -131,6 +133,9 @@ function coursesIn(journal: readonly JournalEntry[]): ReadonlyMap<string, Course
     if (!('path' in entry) || entry.path === undefined) continue;
     const { path } = entry;
     courses.set(path, after(courses.get(path) ?? notStarted, entry));
+    // A person has undone the step by hand, and its undo is not requested again.
+    const undo = entry.type === 'MarkedCompensated' ? courses.get(undoPathOf(path)) : undefined;
+    if (undo) courses.set(undoPathOf(path), { ...undo, skipped: 'done' });
     if (entry.type !== 'ActivityClosed' || entry.result !== 'Compensated' || !isUndoPath(path)) continue;
     const done = courses.get(undonePath(path));
     if (done) courses.set(undonePath(path), { ...done, result: 'Compensated' });
@@ -161,6 +166,8 @@ function after(course: Course, entry: JournalEntry): Course {
       return { ...requested(begun(course, at), at), completeBy: entry.completeBy };
     case 'StepExtended':
       return { ...course, completeBy: entry.completeBy };
+    case 'ActivitySkipped':
+      return entry.effect === 'kept' ? course : { ...course, skipped: entry.effect };
     case 'ReplyRecorded':
       return { ...course, answeredAt: at };
     case 'ActivityClosed':

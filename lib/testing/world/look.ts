@@ -1,4 +1,5 @@
 import { rootPath } from '#core/definition/definition';
+import { withRuledUndos } from '#core/definition/ruled-undos';
 import { undoPlan } from '#core/views/undo-plan';
 import type { Definitions } from '#ports/definitions';
 import { UnreadableRecordError } from '#ports/errors';
@@ -16,10 +17,11 @@ type Looked = Extract<Observation, { type: 'viewed' }>;
 export async function lookAt(store: Store, orderId: string, definitions: Pick<Definitions, 'program'>): Promise<Looked | undefined> {
   try {
     const found = await store.load(orderId);
-    const program = found && definitions.program(found.state.workflow.name, found.state.workflow.version);
-    if (!found || !program) return undefined;
+    const defined = found && definitions.program(found.state.workflow.name, found.state.workflow.version);
+    if (!found || !defined) return undefined;
     const { order, state: record } = found;
     const instance = decodeInstance(record);
+    const program = withRuledUndos(defined, instance.state);
     const journal = wholeJournal(await store.pages(orderId), instance.tail);
     const steps = stepsOf(program, journal, instance.state);
     const done = steps.filter(({ result }) => result === 'Succeeded').map(({ path }) => path);
