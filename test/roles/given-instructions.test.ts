@@ -231,3 +231,17 @@ test('F-60 an acknowledgement is in the history, and changes nothing else', asyn
   assert.deepEqual([processState, fault, open], [before.processState, before.fault, before.open]);
   assert.equal((await journalOf(desk, orderId)).filter(({ type }) => type === 'InstructionGiven').length, 1);
 });
+
+test('an instruction about a step that a person names without its path proposes the path', async (context) => {
+  const { instruct } = await opened(context);
+  const wrong = [
+    { kind: 'replace-input', path: 'ship', input: {} },
+    { kind: 'skip', path: 'order/ship', effect: 'none', output: {} },
+    { kind: 'resume-at', path: 'ship', undoBetween: true },
+  ] as const;
+  for (const instruction of wrong) {
+    const answer = await instruct(instruction);
+    assert.ok(answer.outcome === 'infeasible');
+    assert.match(answer.refusals[0]?.detail ?? '', /Did you mean order\/parallel\/ship\?$/);
+  }
+});

@@ -22,6 +22,18 @@ export function placeOf(program: Program, state: State, path: string): Place {
   return state.phase === 'initialized' ? 'ahead' : 'behind';
 }
 
+/** Most activities that a message proposes. */
+const proposedMax = 3;
+
+/** Returns a sentence that proposes the activities whose name a wrong path ends with; empty if there are none. It begins with a space. */
+export function proposalFor(program: Program, path: string): string {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const paths = [...program.nodes].flatMap(([at, node]) =>
+    node.name === name && at !== definitionPath(path) && !isOfUndo(program, at) ? [at] : [],
+  );
+  return paths.length === 0 ? '' : ` Did you mean ${paths.slice(0, proposedMax).join(' or ')}?`;
+}
+
 /** Whether an activity is an undo, or a part of one. */
 export function isOfUndo(program: Program, path: string): boolean {
   for (let at: string | undefined = path; at !== undefined; at = parentOf(at)) if (undoneBy(program, at) !== undefined) return true;

@@ -16,7 +16,7 @@ import {
 } from './kind.ts';
 import { unmasked } from './masks.ts';
 import { isUnknown } from './outcome.ts';
-import { placeOf } from './place.ts';
+import { placeOf, proposalFor } from './place.ts';
 
 /** Requests a step with another input, under a new idempotency key. */
 export interface ReplaceInput {
@@ -62,7 +62,8 @@ function ofPath({ program, state }: Judged, path: string | undefined): readonly 
   const about = { path, pointer: '/path' };
   const place = placeOf(program, state, path);
   const node = program.nodes.get(definitionPath(path));
-  if (place === 'unknown' || !node || !isRemote(node)) return [refusal('no-such-step', `${path} is no step of this workflow.`, about)];
+  if (place === 'unknown' || !node || !isRemote(node))
+    return [refusal('no-such-step', `${path} is no step of this workflow.${proposalFor(program, path)}`, about)];
   if (place === 'turn') return [refusal('inside-loop', `${path} is in a loop: name its turn, such as order/loop[0]/step.`, about)];
   if (place === 'other-branch') return [refusal('other-branch', `${path} is in a branch that the order has not taken.`, about)];
   if (place === 'behind') return [refusal('moved-on', `${path} is closed: its input cannot be replaced any more.`, about)];

@@ -15,7 +15,7 @@ import { readersOf } from '#core/views/readers';
 import { firstOf, type InstructionKind, type InstructionRefusal, type Judged, refusal, whenFinished, whenUndone } from './kind.ts';
 import { isUnknown } from './outcome.ts';
 import type { PastActivity } from './past.ts';
-import { isOfUndo } from './place.ts';
+import { isOfUndo, proposalFor } from './place.ts';
 import { isAtOrAfter, isBefore, scopesFrom } from './way.ts';
 
 /** Has the order go on at an activity before or behind the present one. */
@@ -119,7 +119,9 @@ function ofPath(order: Judged, path: string): readonly InstructionRefusal[] {
   const about = { path, pointer: '/path' };
   if (state.phase === 'initialized') return [refusal('nothing-to-do', 'The order has not begun yet.')];
   if (!program.nodes.has(definitionPath(path)) || isOfUndo(program, path) || path === rootPath)
-    return [refusal('no-such-step', `${path} is no activity of this workflow at which the order can go on.`, about)];
+    return [
+      refusal('no-such-step', `${path} is no activity of this workflow at which the order can go on.${proposalFor(program, path)}`, about),
+    ];
   const obstacle = obstacleAround(order, path);
   if (obstacle === 'loop') return [refusal('inside-loop', `${path} is in a turn of a loop. Name an activity outside of it.`, about)];
   if (obstacle === 'branch') return [refusal('other-branch', `${path} is not on the order's own way.`, about)];

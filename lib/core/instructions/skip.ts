@@ -16,7 +16,7 @@ import {
   whenUndone,
 } from './kind.ts';
 import { isUnknown } from './outcome.ts';
-import { placeOf } from './place.ts';
+import { placeOf, proposalFor } from './place.ts';
 
 /** Closes a step, a wait or a question with an output, without doing it. */
 export interface Skip {
@@ -65,7 +65,7 @@ function ofPath({ program, state }: Judged, instruction: Chosen | undefined): re
   const place = placeOf(program, state, path);
   const node = program.nodes.get(definitionPath(path));
   if (place === 'unknown' || !node || !canBeSkipped(node))
-    return [refusal('no-such-step', `${path} is no step, wait or question of this workflow.`, about)];
+    return [refusal('no-such-step', `${path} is no step, wait or question of this workflow.${proposalFor(program, path)}`, about)];
   if (place === 'turn') return [refusal('inside-loop', `${path} is in a loop: name its turn, such as order/loop[0]/step.`, about)];
   if (place === 'other-branch') return [refusal('other-branch', `${path} is in a branch that the order has not taken.`, about)];
   if (place === 'behind') return [refusal('moved-on', `${path} is closed already, or will not start any more.`, about)];
