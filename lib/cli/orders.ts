@@ -17,6 +17,8 @@ export interface StepView {
   readonly operation?: string | null;
   readonly waitsFor?: WaitView | null;
   readonly attempts?: number;
+  /** The input of the next request of an open step, for operators. */
+  readonly input?: unknown;
   readonly completeBy?: Time | null;
   readonly startedAt?: Time | null;
   readonly closedAt?: Time | null;

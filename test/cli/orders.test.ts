@@ -85,6 +85,7 @@ describe('orders at the command line', () => {
     assert.equal((await system.redress(['exception', 'show', exceptionId, '--json'])).json.taskId, taskId);
     assert.match((await system.redress(['exception', 'show', '--help'])).out, /order get/);
     assert.match(out, /charge +till\.charge +failed: CardDeclined/);
+    assert.match(out, /\ninput +\{"card":"[^"]+"\}\n/);
     const { json } = await system.redress(['order', 'get', bad, '--json']);
     assert.deepEqual(
       json.steps.map(({ name }: { name: string }) => name),

@@ -57,6 +57,7 @@ function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
           ],
         ]
       : []),
+    ...inputOfFailed(order),
     ...(restartedFrom ? [['restart of', restartedFrom]] : []),
     ...(restartedAs ? [['restarted', `as ${restartedAs}`]] : []),
     ...(exceptionId ? [['exception', exceptionId]] : []),
@@ -73,6 +74,17 @@ function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
   ]);
   const headings = isShort ? ['step', 'status'] : ['step', 'operation', 'status', 'attempts', 'took'];
   return `${paint('bold', printable(orderId))}\n${lines.join('')}${rows.length > 0 ? `\n${table(headings, rows, paint)}` : ''}`;
+}
+
+/** Most characters of an input that are shown. */
+const inputCharactersMax = 600;
+
+/** Returns the row of the input with which the failed step would be requested again. `replace-input` replaces the whole of it. */
+function inputOfFailed({ fault, steps = [] }: OrderView): readonly (readonly string[])[] {
+  const input = steps.find(({ path }) => path !== undefined && path === fault?.source)?.input;
+  if (input === undefined) return [];
+  const text = JSON.stringify(input);
+  return [['input', text.length > inputCharactersMax ? `${text.slice(0, inputCharactersMax)}…` : text]];
 }
 
 /** Returns the operation of a step, or what a wait waits for. A call also waits, for its order, but it is shown as a step. */
