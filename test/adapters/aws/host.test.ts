@@ -98,7 +98,7 @@ test('with REDRESS_ADAPTERS=aws the system prints its resources, finishes orders
 test('S22: on the AWS protocols too, an order that was answered with 202 survives a kill, and no effect happens twice', {
   timeout: 240_000,
 }, async (t) => {
-  const [kills, orders, lifeMs] = [4, 24, 700];
+  const [kills, ordersOfLife, lifeMs] = [4, 6, 700];
   const here = await place(t);
   const random = createRandom(Date.now() % 1_000_000);
   const shop = await startShop(t, here);
@@ -107,10 +107,12 @@ test('S22: on the AWS protocols too, an order that was answered with 202 survive
   const orderOf = (index: number) => sample(index % 6 === 5 ? 'card-declined' : 'ok') as { order: object };
   const customers = createCustomers(here, system, { orderOf: (index) => orderOf(index).order, random, withinMs: lifeMs });
 
-  let interrupted = 0;
-  for (let life = 1; life <= kills; life++) {
+  let [life, interrupted] = [0, 0];
+  // On a busy machine, all kills may hit moments at which no order is at work. Then there are more of them.
+  while (life < kills || (interrupted === 0 && life < 3 * kills)) {
+    life += 1;
     await system.begin();
-    customers.come((life * orders) / kills);
+    customers.come(life * ordersOfLife);
     await sleep(lifeMs);
     await system.kill();
     const states = await Promise.all([...customers.answered.values()].map(async (id) => (await here.head(id))?.processState));
@@ -129,7 +131,7 @@ test('S22: on the AWS protocols too, an order that was answered with 202 survive
   const listed = await system.list();
   assert.equal((await within(system.stop(), 'it does not stop', 10_000)).code, 0);
   assert.deepEqual([...problemsIn(listed, { ...customers, effects: shop.effects(), alerts: alerts() })], []);
-  assert.equal(customers.answered.size + customers.givenUp.size, orders);
+  assert.equal(customers.answered.size + customers.givenUp.size, life * ordersOfLife);
 });
 
 test('F-01 a message becomes an order of the client that has registered its sender, and of no other client', async (t) => {
