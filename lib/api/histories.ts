@@ -25,12 +25,10 @@ export async function checkStoredHistories(call: Call<unknown, unknown, z.output
   });
 }
 
-const itemView = ({ head: { orderId, workflow, processState, outcome }, fits, reason, path }: CheckedHistory) => ({
+const itemView = ({ head: { orderId, workflow, processState, outcome }, ...found }: CheckedHistory) => ({
   orderId,
   version: workflow.version,
   processState,
   outcome,
-  fits,
-  ...(reason === undefined ? {} : { reason }),
-  ...(path === undefined ? {} : { path }),
+  ...found,
 });

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import type { JsonObject } from '#core/data/json';
 import type { BulkFigures } from '#roles/bulk/run';
 import type { Cli } from './command.ts';
 import type { Api } from './http.ts';
@@ -30,6 +32,38 @@ export function bulkText({ state, paused, stopped, ...run }: BulkView): string {
   const others = `${run.refused} refused, ${run.movedOn} moved on, ${run.failed} failed, ${run.left} left`;
   const verified = `${passed} passed, ${failedAgain} failed again, ${failedOtherwise} failed otherwise, ${running} not yet known`;
   return `${state}${why}: ${run.applied} applied, ${others}; ${verified}`;
+}
+
+/** A bulk run as a person describes it. */
+interface WantedBulk {
+  readonly filter: object;
+  /** The instruction, or the solution with its parameters. */
+  readonly work: JsonObject;
+  readonly reason: string;
+  readonly rate: number;
+  readonly canary?: number | undefined;
+  readonly stopAfter?: number | undefined;
+  readonly sameForAll?: boolean | undefined;
+  /** The idempotency key of the call. Default: a new one. */
+  readonly key?: string | undefined;
+}
+
+/** Prepares a bulk run, and shows its progress until all orders are checked. Nothing is sent to an order. */
+export async function preparedBulk(cli: Cli, api: Api, wanted: WantedBulk): Promise<BulkView> {
+  const { filter, work, reason, rate, canary, stopAfter, sameForAll, key = randomUUID() } = wanted;
+  const { body: made } = await api.call<{ id: string }>('POST', '/bulk', {
+    headers: { 'idempotency-key': key },
+    body: {
+      filter,
+      ...work,
+      reason,
+      ratePerSecond: rate,
+      ...(canary === undefined ? {} : { canary }),
+      ...(stopAfter === undefined ? {} : { stopAfterFailures: stopAfter }),
+      ...(sameForAll ? { sameForAll } : {}),
+    },
+  });
+  return followBulk(cli, api, made.id, ({ state }) => state !== 'preparing');
 }
 
 /** Shows the progress of a run until `isOver`. It may be left at any time, because the run goes on in the system. */

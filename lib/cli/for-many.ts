@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type BulkView, bulkPath, followBulk, isAtRest, nextStep } from './bulk.ts';
+import type { JsonObject } from '#core/data/json';
+import { type BulkView, bulkPath, followBulk, isAtRest, nextStep, preparedBulk } from './bulk.ts';
 import type { Cli } from './command.ts';
 import { FailedError, UsageError } from './errors.ts';
 import type { GivenInstruction } from './instruction.ts';
@@ -40,7 +40,7 @@ export const declareInstruction = (command: Command): Command =>
     .option('--same-for-all', 'with --all: each order may get the same literal value');
 
 /** Collects the conditions of `--where`. */
-export function whereOption(given: string, before: readonly string[] = []): readonly string[] {
+function whereOption(given: string, before: readonly string[] = []): readonly string[] {
   const [, name = ''] = /^([a-z-]+)=./s.exec(given) ?? [];
   if (Object.hasOwn(filterFields, name)) return [...before, given];
   throw new InvalidArgumentError(`Expected NAME=VALUE, with one of these names: ${Object.keys(filterFields).join(', ')}.`);
@@ -64,30 +64,20 @@ interface How extends ForMany {
 
 /** Prepares a bulk run of an instruction, shows how many orders can follow it, and starts it when the person agrees. */
 export async function giveToMany(cli: Cli, instruction: GivenInstruction, how: How): Promise<number | undefined> {
-  const { reason, dryRun, yes, where = [], rate, canary, sameForAll } = how;
+  const { reason, dryRun, yes, where = [], rate = 10, canary, sameForAll } = how;
   if (!dryRun && !yes && (!cli.terminal.canAsk || cli.json))
     throw new UsageError('An instruction for many orders starts only with --yes. Look at it with --dry-run.');
   const api = await cli.api('operator');
   const filter = Object.fromEntries(
     where.map((each) => each.split(/=(.*)/s)).map(([name = '', value]) => [filterFields[name] ?? '', value]),
   );
-  const { body: made } = await api.call<{ id: string }>('POST', '/bulk', {
-    headers: { 'idempotency-key': randomUUID() },
-    body: {
-      filter,
-      instruction,
-      reason,
-      ratePerSecond: rate ?? 10,
-      ...(canary === undefined ? {} : { canary }),
-      ...(sameForAll ? { sameForAll } : {}),
-    },
-  });
-  const ready = await followBulk(cli, api, made.id, ({ state }: BulkView) => state !== 'preparing');
+  const work = { instruction: instruction as JsonObject };
+  const ready = await preparedBulk(cli, api, { filter, work, reason, rate, canary, sameForAll });
   if (dryRun || ready.state !== 'ready' || ready.feasible === 0) return shown(cli, ready);
   if (!yes && !(await cli.terminal.confirm(`Start it for ${ready.feasible} orders?`)))
     throw new FailedError(`Nothing was changed. ${nextStep(ready)}`);
-  await api.call('POST', `${bulkPath(made.id)}/start`, { body: { reason } });
-  return shown(cli, await followBulk(cli, api, made.id, (run) => run.state !== 'ready' && isAtRest(run)));
+  await api.call('POST', `${bulkPath(ready.id)}/start`, { body: { reason } });
+  return shown(cli, await followBulk(cli, api, ready.id, (run) => run.state !== 'ready' && isAtRest(run)));
 }
 
 function shown(cli: Cli, run: BulkView): number | undefined {

@@ -2,8 +2,18 @@ import type { Command } from 'commander';
 import type { App } from '#authoring/workflow';
 import { isObject } from '#core/data/json';
 import type { WorkflowDefinition } from '#core/definition/definition';
+import { parseWorkflowRef } from '#core/definition/workflow-ref';
 import { importModule } from '#runtime/app-module';
 import { UsageError } from './errors.ts';
+import { printable } from './text.ts';
+
+/** Returns the path of a version in the API, for a text such as `fulfil-order@2`. */
+export function workflowPath(text: string): string {
+  const { name, version } = parseWorkflowRef(text);
+  if (name === '' || !Number.isSafeInteger(version))
+    throw new UsageError(`Expected a name and a version, such as fulfil-order@1, and not ${printable(text)}.`);
+  return `/workflows/${encodeURIComponent(name)}/${version}`;
+}
 
 /** Options of the commands about workflows. */
 export interface WorkflowOptions {

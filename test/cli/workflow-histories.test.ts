@@ -30,5 +30,5 @@ test('an operator sees which stored orders could not have gone as another versio
   assert.match(out, /Version 1 does not lead to what the order has done/);
   assert.match(err, /0 of 1 orders of other versions fit fulfil-order@1\./);
   assert.match((await system.redress(['workflow', 'histories', 'fulfil-order@2'])).err, /0 of 0 orders/);
-  assert.match((await system.redress(['workflow', 'histories', 'fulfil-order'])).err, /such as fulfil-order@2/);
+  assert.match((await system.redress(['workflow', 'histories', 'fulfil-order'])).err, /such as fulfil-order@1, and not fulfil-order\./);
 });

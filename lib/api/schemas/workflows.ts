@@ -87,7 +87,8 @@ export const Workflow = z.strictObject({
     .describe('what becomes of each fault of each step'),
 });
 
-export const historiesMax = 50;
+/** Most orders of one page: the journal of each is read. */
+const historiesMax = 50;
 
 export const HistoriesBody = z.strictObject({
   cursor: cursor.describe('the `next` of the page before'),

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { Option } from 'commander';
-import { type BulkView, bulkPath, followBulk, nextStep } from '#cli/bulk';
+import { bulkPath, nextStep, preparedBulk } from '#cli/bulk';
 import type { CliCommand } from '#cli/command';
 import { fieldsOption, textOption, wholeOption } from '#cli/options';
 import { listed } from '#cli/orders';
@@ -65,19 +64,8 @@ export const bulkPreview: CliCommand<Options> = {
       ...(solution ? { solution } : {}),
       ...(parameter ? { parameter } : {}),
     });
-    const { body: made } = await api.call<{ id: string }>('POST', '/bulk', {
-      headers: { 'idempotency-key': key ?? randomUUID() },
-      body: {
-        filter: { state, workflow, fingerprint, fault, submittedAfter, submittedBefore, ids },
-        ...chosen.body,
-        reason,
-        ratePerSecond: rate,
-        ...(canary === undefined ? {} : { canary }),
-        ...(stopAfter === undefined ? {} : { stopAfterFailures: stopAfter }),
-        ...(sameForAll ? { sameForAll } : {}),
-      },
-    });
-    const run = await followBulk(cli, api, made.id, ({ state }: BulkView) => state !== 'preparing');
+    const filter = { state, workflow, fingerprint, fault, submittedAfter, submittedBefore, ids };
+    const run = await preparedBulk(cli, api, { filter, work: chosen.body, reason, rate, canary, stopAfter, sameForAll, key });
     const refused = await listed<ItemView>(api, `${bulkPath(run.id)}/items`, { outcome: 'infeasible' }, shownMax);
     const rows = refused.map(({ orderId, refusals }) => [
       listedId(orderId, cli.terminal),

@@ -1,8 +1,7 @@
 import type { CliCommand } from '#cli/command';
-import { UsageError } from '#cli/errors';
 import { wholeOption } from '#cli/options';
-import { listedId, table } from '#cli/text';
-import { parseWorkflowRef } from '#core/definition/workflow-ref';
+import { listedId, printable, table } from '#cli/text';
+import { workflowPath } from '#cli/workflows';
 
 interface Options {
   readonly limit: number;
@@ -34,19 +33,14 @@ export const workflowHistories: CliCommand<Options> = {
       .option('--limit <number>', 'compare so many orders at most', wholeOption(1, 1_000_000), 10_000),
 
   async run(cli, { limit }, [workflow = '']) {
-    const { name, version } = parseWorkflowRef(workflow);
-    if (name === '' || !Number.isSafeInteger(version)) throw new UsageError(`Expected a workflow and its version, such as fulfil-order@2.`);
+    const path = workflowPath(workflow);
     const api = await cli.api('operator');
     const unfit: CheckedView[] = [];
     let checked = 0;
     for (let cursor: string | null | undefined; cursor !== null && checked < limit; ) {
-      const { body }: { readonly body: PageView } = await api.call<PageView>(
-        'POST',
-        `/workflows/${encodeURIComponent(name)}/${version}/check`,
-        {
-          body: cursor === undefined ? {} : { cursor },
-        },
-      );
+      const { body }: { readonly body: PageView } = await api.call<PageView>('POST', `${path}/check`, {
+        body: cursor === undefined ? {} : { cursor },
+      });
       checked += body.items.length;
       unfit.push(...body.items.filter(({ fits }) => !fits));
       cursor = body.next;
@@ -58,7 +52,7 @@ export const workflowHistories: CliCommand<Options> = {
     cli.print({ checked, fit: checked - unfit.length, unfit }, () =>
       rows.length > 0 ? table(['order', 'version', 'state', 'does not fit because'], rows, cli.paint) : '',
     );
-    if (!cli.json) cli.terminal.say(`${checked - unfit.length} of ${checked} orders of other versions fit ${name}@${version}.`);
+    if (!cli.json) cli.terminal.say(`${checked - unfit.length} of ${checked} orders of other versions fit ${printable(workflow)}.`);
     return undefined;
   },
 };

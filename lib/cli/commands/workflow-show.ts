@@ -1,8 +1,7 @@
 import type { CliCommand } from '#cli/command';
-import { UsageError } from '#cli/errors';
 import { listed } from '#cli/orders';
 import { table } from '#cli/text';
-import { parseWorkflowRef } from '#core/definition/workflow-ref';
+import { workflowPath } from '#cli/workflows';
 
 interface VersionView {
   readonly version: number;
@@ -53,9 +52,7 @@ export const workflowShow: CliCommand = {
   declare: (command) => command.argument('<workflow>', 'name and version: fulfil-order@1'),
 
   async run(cli, _, [ref = '']) {
-    const { name, version } = parseWorkflowRef(ref);
-    if (!Number.isInteger(version)) throw new UsageError(`Expected a name and a version, such as fulfil-order@1, and not ${ref}.`);
-    const path = `/workflows/${encodeURIComponent(name)}/${version}`;
+    const path = workflowPath(ref);
     const { body } = await (await cli.api('viewer')).call<{ readonly asOf: string; readonly steps: readonly StepView[] }>('GET', path);
     const rows = body.steps.map(({ path: step, agent, operation, activity, running, blocked }) => [
       step,

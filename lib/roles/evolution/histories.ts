@@ -52,7 +52,8 @@ async function fit(orderId: string, target: Program, ports: Ports): Promise<Omit
     if (!loaded) return { fits: false, reason: 'The order was forgotten meanwhile.' };
     const result = migrated(loaded, target, await ports.store.pages(orderId));
     if (result.ok) return { fits: true };
-    return { fits: false, reason: result.reason, ...(result.path === undefined ? {} : { path: result.path }) };
+    const { ok: fits, ...difference } = result;
+    return { fits, ...difference };
   } catch (error) {
     if (isDamage(error)) return { fits: false, reason: 'The state of the order cannot be read.' };
     throw error;

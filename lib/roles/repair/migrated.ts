@@ -34,7 +34,7 @@ export function migrated(loaded: Loaded, target: Program, pages: readonly Page[]
   if (!result.ok) return { ok: false, reason: `Version ${version} does not lead to what the order has done. ${result.reason}` };
   const { instance } = result;
   const program = withRuledUndos(target, instance.state);
-  const changed = changedRequest({ ...loaded, instance: stored }, { ...moved, program, instance });
+  const changed = changedRequest(loaded, { ...moved, program, instance });
   if (changed !== undefined) return { ok: false, ...changed };
   return { ok: true, loaded: { ...moved, program, instance, rebuilt: true, migratedFrom: present.definition.version } };
 }

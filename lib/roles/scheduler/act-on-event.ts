@@ -3,10 +3,11 @@ import type { Blocked } from '#core/data/state';
 import { rootPath } from '#core/definition/definition';
 import { handedFault, ruleFailed } from '#core/rules/faults';
 import type { DecidedAction, Decision } from '#core/rules/situation';
-import { instructed, needsJournal, recovered, refusalOf, unknownAction, wishesOf, withTask } from './act-on-exception.ts';
+import { instructed, recovered, refusalOf, unknownAction, wishesOf, withTask } from './act-on-exception.ts';
 import { addFacts, applyEvent, type Draft, lock, patchRecord } from './draft.ts';
 import { handleByRule } from './exception-manager.ts';
 import { handlerRefusal } from './handlers.ts';
+import { needsJournal } from './recover-by-rule.ts';
 import type { Happened } from './rule-events.ts';
 import { watch } from './rule-watches.ts';
 

@@ -14,7 +14,7 @@ import type { TaskWishes } from '#roles/exceptions/causes';
 import { contentOf } from '#roles/operator/event-content';
 import { addFacts, applyEvent, type Draft, patchRecord } from './draft.ts';
 import { beginHandler, handlerRefusal } from './handlers.ts';
-import { recoveryOf } from './recover-by-rule.ts';
+import { needsJournal, recoveryOf } from './recover-by-rule.ts';
 import { watch } from './rule-watches.ts';
 
 /** The result of a decision about an exception. */
@@ -96,10 +96,6 @@ export function instructed(draft: Draft, instruction: Instructed): Draft {
   const asked = { program, state: draft.instance.state, subject: subjectOf(order), past: new Map() };
   return applyEvent(draft, contentOf(instruction, asked));
 }
-
-/** Whether an action reads what the journal says, and the journal is not there yet. */
-export const needsJournal = (draft: Draft, action: DecidedAction): boolean =>
-  action.kind === 'recover' && 'needs' in recoveryOf(draft, action);
 
 /** Undoes an order, or the affected scope of an activity, and tells the orders that have read what is undone. */
 export function recovered(draft: Draft, action: Extract<DecidedAction, { kind: 'recover' }>): Draft {

@@ -8,7 +8,7 @@ import { inconsistencyFault } from '#roles/exceptions/causes';
 import type { Inconsistency } from '#roles/recovery/inconsistencies';
 import { addFacts, addToOutbox, type Draft } from './draft.ts';
 import type { StoredEntry } from './instance.ts';
-import { maskOf } from './masking.ts';
+import { maskIn } from './masking.ts';
 import { report } from './reports.ts';
 import { wholeJournal } from './step-report.ts';
 import type { Incoming } from './types.ts';
@@ -44,9 +44,10 @@ export function inconsistent(draft: Draft, { id, inconsistency }: Extract<Incomi
   if (isKnown) return draft;
   const { cause, uses, isTooMany } = inconsistency;
   // A step that is undone, or runs again after the recovery, has nothing to do with the undone write any more (F-149).
-  const standing = uses.filter(({ path }) => maskOf(draft, path) === undefined);
-  const [masked] = standing.length === 0 && !isTooMany ? uses : [];
-  if (masked) return addFacts(draft, [{ type: 'InconsistencyFound', id, cause, maskedBy: maskOf(draft, masked.path) ?? masked.path }]);
+  const mask = maskIn(draft);
+  const standing = mask ? uses.filter(({ path }) => !mask.covers(path)) : uses;
+  if (mask && uses.length > 0 && standing.length === 0 && !isTooMany)
+    return addFacts(draft, [{ type: 'InconsistencyFound', id, cause, maskedBy: mask.by }]);
   const noted = addFacts(draft, [{ type: 'InconsistencyFound', id, cause }]);
   return report(noted, { type: 'report', id, report: reportOf({ ...inconsistency, uses: standing }) });
 }

@@ -9,16 +9,26 @@ import { addFacts, type Draft } from './draft.ts';
  * recovery, and then its faults count.
  */
 export function noteMasked(before: Draft, after: Draft, requestId: string, fault: Fault | undefined): Draft {
-  const { state } = before.instance;
+  const { activities, recovering } = before.instance.state;
+  // Nearly every reply comes without a recovery.
+  if (recovering === undefined || !fault || after === before || after.needs !== undefined) return after;
   const path = stepOfRequest(before.record.orderId, requestId);
-  const isCanceled = path !== undefined && state.activities[path]?.status === 'Canceling';
-  if (after === before || after.needs !== undefined || !fault || !isCanceled || state.recovering === undefined) return after;
-  return addFacts(after, [{ type: 'FaultMasked', path, fault, maskedBy: state.recovering }]);
+  if (path === undefined || activities[path]?.status !== 'Canceling') return after;
+  return addFacts(after, [{ type: 'FaultMasked', path, fault, maskedBy: recovering }]);
 }
 
-/** Returns the activity whose recovery undoes a step, or has it run again; undefined without such a recovery. */
-export function maskOf({ instance: { state }, loaded: { program } }: Draft, path: string): string | undefined {
+/** A recovery at work. */
+export interface Mask {
+  /** The activity that is recovered. */
+  readonly by: string;
+  /** Whether the recovery undoes a step, or has it run again. */
+  readonly covers: (path: string) => boolean;
+}
+
+/** Returns the recovery at work; undefined if there is none. */
+export function maskIn({ instance: { state }, loaded: { program } }: Draft): Mask | undefined {
   const { recovering } = state;
-  if (recovering === undefined || recovering === rootPath) return recovering;
-  return dependentsOf(program, definitionPath(recovering)).scope.includes(definitionPath(path)) ? recovering : undefined;
+  if (recovering === undefined) return undefined;
+  const scope = recovering === rootPath ? undefined : new Set(dependentsOf(program, definitionPath(recovering)).scope);
+  return { by: recovering, covers: (path) => scope?.has(definitionPath(path)) ?? true };
 }

@@ -97,7 +97,7 @@ function changedFields(before: Instance, after: Instance): Recorded['also'] {
   const names = [...new Set([...Object.keys(old ?? {}), ...Object.keys(now ?? {})])].filter((name) => !ownFields.has(name));
   const changed = names.flatMap((name): readonly (readonly [string, Json])[] => {
     if (name === 'keys') return after.keys === before.keys ? [] : [[name, newKeys(before, after)]];
-    return old?.[name] === now?.[name] || isDeepStrictEqual(old?.[name], now?.[name]) ? [] : [[name, now?.[name] ?? null]];
+    return isDeepStrictEqual(old?.[name], now?.[name]) ? [] : [[name, now?.[name] ?? null]];
   });
   return changed.length === 0 ? undefined : Object.fromEntries(changed);
 }

@@ -10,17 +10,21 @@ import { wholeJournal } from './step-report.ts';
 
 type RecoverAction = Extract<DecidedAction, { kind: 'recover' }>;
 
-/** What a recovery by a rule does to an order: an event, or the reason against it. It may need the journal first. */
-type Recovery = { readonly event: EventContent } | { readonly refusal: string } | { readonly needs: 'journal' };
+/** What a recovery by a rule does to an order: an event, or the reason against it. */
+type Recovery = { readonly event: EventContent } | { readonly refusal: string };
 
-/** Returns what a rule does that recovers an order. It is checked as the instruction of a person is. */
-export function recoveryOf(draft: Draft, { path }: RecoverAction): Recovery {
+const isOfOrder = ({ path }: RecoverAction): boolean => path === undefined || path === rootPath;
+
+/** Whether an action reads what the journal says, and the journal is not there yet. */
+export const needsJournal = ({ loaded }: Draft, action: DecidedAction): boolean =>
+  action.kind === 'recover' && !isOfOrder(action) && !loaded.pages;
+
+/** Returns what a rule does that recovers an order, whose journal is there if it is needed. It is checked as the instruction of a person is. */
+export function recoveryOf(draft: Draft, action: RecoverAction): Recovery {
   const { loaded, instance, record, now } = draft;
-  const isWhole = path === undefined || path === rootPath;
-  if (!isWhole && !loaded.pages) return { needs: 'journal' };
-  const facts = isWhole ? [] : wholeJournal(loaded.pages ?? [], instance.tail);
+  const facts = isOfOrder(action) ? [] : wholeJournal(loaded.pages ?? [], instance.tail);
   const past = pastOf(loaded.program, subjectOf(loaded.order), facts);
-  return ruledRecovery(judgedOf({ ...loaded, record, instance }, { schemas: noSchemas, now, past }), path);
+  return ruledRecovery(judgedOf({ ...loaded, record, instance }, { schemas: noSchemas, now, past }), action.path);
 }
 
 /** A recovery has no values, so no schema is asked. */
