@@ -90,7 +90,7 @@ interface FootProps {
   readonly commandOf: (id: string, body: JsonObject, reason: string) => string;
   readonly mayDelete: boolean;
   readonly refresh: () => void;
-  /** What its deletion changes. */
+  /** Says which effects its deletion has. */
   readonly children: ComponentChildren;
 }
 

@@ -11,7 +11,7 @@ import { toast } from './toast.tsx';
 /** The body of the call that writes what was typed, without the reason. */
 export type Built = { readonly body: JsonObject } | { readonly missing: string };
 
-/** Who has saved the newest version. `by` is null for the app itself. */
+/** The person who has saved the newest version. `by` is null for the app itself. */
 export interface Author {
   readonly by: string | null;
   readonly at: string | null;
@@ -65,7 +65,7 @@ export interface Editor<F extends Form> {
 /** Only the fields that a person has typed, and the version that the person then saw. Untouched fields follow the newest version. */
 type Typed = { readonly typed: JsonObject; readonly seen: number };
 
-/** Edits a thing with versions. What was typed stays on the page when somebody else saves a version meanwhile. */
+/** Edits a thing with versions. The typed text stays on the page when somebody else saves a version meanwhile. */
 export function useEditor<F extends Form, Item extends Versioned>(about: Editing<F, Item>): Editor<F> {
   const { what, item, formOf, build, refresh, effect = '' } = about;
   const start = formOf(item);

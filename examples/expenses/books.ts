@@ -1,4 +1,4 @@
-/** What the processors read and write. It stands in for the databases of a company, so memory is enough. */
+/** The records that the processors read and write. They stand in for the databases of a company, so memory is enough. */
 export interface Books {
   hire(employeeId: number): void;
   isEmployee(employeeId: number): boolean;

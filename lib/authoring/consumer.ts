@@ -79,7 +79,7 @@ export interface OwnFailureCounts {
 }
 
 export interface ConsumerOptions {
-  /** Where failures are counted. Default: in the system's own table. */
+  /** The place of the failure counts. Default: the system's own table. */
   readonly failureCounts?: OwnFailureCounts;
   /** The client in whose name the handlers use orders. Default: the name of the consumer. */
   readonly client?: string;

@@ -192,7 +192,7 @@ export const WakeUp = z.object({
       isTooMany: z.literal(true).optional(),
     })
     .optional(),
-  /** Nobody takes the task of this number, a question. */
+  /** The task of this number is a question, and no person takes it. */
   unattended: z
     .object({ id, seq: z.int().min(1), why: z.enum(unattendedReasons), group: z.string().min(1).max(peopleLimits.groupCharactersMax) })
     .optional(),

@@ -4,7 +4,7 @@ import { createScheduler } from '#roles/scheduler/scheduler';
 import { instrumented, type PortCall } from '#testing/world/instrumented-ports';
 import { operator, startBulk } from '../roles/bulk/support.ts';
 
-/** Where the process dies: at its call of this number, before it or after its effect. */
+/** The point at which the process dies: at its call of this number, before it or after its effect. */
 interface Crash {
   readonly call: number;
   readonly isApplied: boolean;

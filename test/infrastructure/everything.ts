@@ -298,7 +298,7 @@ async function notifications(roles: Roles): Promise<void> {
   assert.equal((await roles.call('PUT', '/groups/operators', group)).status, 201);
   assert.equal((await roles.call('GET', '/groups', operator)).status, 200);
   await roles.supervise('notifier');
-  // Nobody is there for a question: its order hears of it.
+  // No person is there for a question, and its order is notified.
   const nobody = { as: 'admin', body: { members: [], notify: [], reason: 'an empty team' } } as const;
   assert.equal((await roles.call('PUT', '/groups/nobody', nobody)).status, 201);
   await submit(roles, 'asking');

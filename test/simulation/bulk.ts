@@ -52,7 +52,7 @@ export function instructMany(reach: Reach, services: Services, clients: Clients,
   }
 }
 
-/** What an operator does after an answer. */
+/** The next act of an operator after an answer. */
 type Then = () => void;
 
 /** Operators who prepare one bulk run, and look at it until it is over. Any of them may start, pause, resume and stop it. */
@@ -176,7 +176,7 @@ class Operators {
     return state === 'running' && chance.happens(0.12) ? 'pause' : undefined;
   }
 
-  /** Makes a call again until it is answered. Of two answers, one counts. */
+  /** Makes a call again until it is answered. If there are two answers, one counts. */
   private call(what: string, work: (bulk: Bulk, host: SimulatedHost) => Promise<Then>): void {
     let isAnswered = false;
     this.clients.persist('operator', `${what} a bulk run`, async (host) => {

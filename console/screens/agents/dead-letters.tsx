@@ -141,7 +141,7 @@ interface ManyProps {
   readonly refresh: () => void;
 }
 
-/** What can be done with the chosen messages together. */
+/** The buttons for the chosen messages together. */
 function Many({ channel, letters, selection: { chosen, choose, clear }, refresh }: ManyProps) {
   const [action, ask] = useState<Action>();
   const mine = letters.filter(({ id }) => chosen.has(id));

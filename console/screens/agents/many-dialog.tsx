@@ -37,7 +37,7 @@ const texts = {
 
 /** Checks each of the chosen messages, asks, and then sends or discards those for which it is possible. */
 export function ManyDialog({ channel, action, close, done, ...props }: Props) {
-  // The list goes on behind the dialog. What is treated is what was chosen.
+  // The list goes on behind the dialog. The dialog treats the chosen messages alone.
   const [letters] = useState(props.letters);
   const { verb, done: was, can, does } = texts[action];
   const [results, setResults] = useState<readonly TreatedDeadLetter[]>();

@@ -110,7 +110,7 @@ function Head({ run, ask, refresh }: { run: BulkRun; ask: (act: Act) => void; re
 
 const failuresOf = ({ failedAgain, failedOtherwise }: BulkRun['verified']): number => failedAgain + failedOtherwise;
 
-/** What is known of the first orders, at which a person decides about the others. */
+/** The verdicts about the first orders. A person decides by them about the others. */
 function canaryText(verified: BulkRun['verified']): string {
   const { running, passed } = verified;
   const failed = failuresOf(verified);

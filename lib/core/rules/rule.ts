@@ -41,7 +41,7 @@ export type RuleControl = (typeof ruleControls)[number];
 /** The actions that are alike as written and as decided, but for the values. */
 export type PlainAction<Value> =
   | { readonly kind: 'compensate' }
-  /** Undoes what depends on an activity, and goes on there; without a path, undoes the whole order. Orders that have read it hear of it. */
+  /** Undoes what depends on an activity, and goes on there; without a path, undoes the whole order. Orders that have read what is undone are notified. */
   | { readonly kind: 'recover'; readonly path?: string }
   | { readonly kind: 'suspend' }
   | { readonly kind: 'skip'; readonly output: Value }

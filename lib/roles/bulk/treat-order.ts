@@ -77,7 +77,7 @@ export async function treatOrder(order: OrderOfSet, treating: Treating): Promise
   return documents.putOutcome(run, { orderId: order.orderId, outcome: 'failed', at: clock.now() });
 }
 
-/** What `treatOrder` needs beside the order. */
+/** The parts of a run that `treatOrder` needs beside the order. */
 export interface Treating extends TreatingPorts {
   readonly run: BulkRun;
   readonly asked: BulkAsked;

@@ -5,7 +5,7 @@ import type { TaskRecord } from '#ports/tasks';
 
 /** The group of tasks that name none. */
 export const usualGroup = 'operators';
-/** The group that hears of the tasks of an empty group. */
+/** The group that is notified of the tasks of an empty group. */
 const adminsGroup = 'admins';
 
 export interface GroupPorts {
@@ -13,7 +13,7 @@ export interface GroupPorts {
   readonly isEmpty: (group: string) => Promise<boolean>;
 }
 
-/** Returns the group that hears of what a group should hear. */
+/** Returns the group that gets the notifications of a group: another one if it is empty. */
 export const hearerOf = async (group: string, { isEmpty }: GroupPorts): Promise<string> => ((await isEmpty(group)) ? adminsGroup : group);
 
 /** Whether the rules are asked if nobody takes a task: a question that nobody has claimed. */

@@ -20,7 +20,7 @@ export type Migrated =
 
 /**
  * Moves an order to another version of its workflow. That version must explain the whole journal: applied to its events, it leads to the
- * facts that are recorded. What is requested must be the same request. Pure. `pages`: the journal outside of the instance.
+ * facts that are recorded. A step at work must have the same request there. Pure. `pages`: the journal outside of the instance.
  */
 export function migrated(loaded: Loaded, target: Program, pages: readonly Page[]): Migrated {
   const { order, record, instance: stored, program: present } = loaded;

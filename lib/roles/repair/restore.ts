@@ -16,7 +16,7 @@ export function countersAfterRestore(restored: Partial<Counters>, inUse: Partial
   return { rev: after('rev'), epoch: after('epoch'), errorGen: after('errorGen'), statusSeq: after('statusSeq') };
 }
 
-/** What is known about the causes of an order. */
+/** The known causes of an order. */
 export type Causes = Pick<StateHead, 'causes' | 'open'> & Partial<Pick<StateHead, 'submittedAt' | 'outbox'>>;
 
 /**

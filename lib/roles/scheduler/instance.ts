@@ -60,7 +60,7 @@ export type OrderFact =
       readonly fault: Fault;
       readonly maskedBy: string;
     }
-  /** Nobody takes the task of a question: `id` names the message that said so. */
+  /** No person takes the task of a question. `id` names the message that said so. */
   | { readonly type: 'TaskUnattended'; readonly id: string; readonly taskId: string; readonly why: UnattendedReason }
   /** The first of the three facts of an exception (F-131). `by`: the person who reported it. */
   | { readonly type: 'ExceptionDetected'; readonly exceptionId: string; readonly by?: string }
@@ -111,11 +111,11 @@ export interface Instance {
   readonly pagedKeys?: true;
   /** Instructions that have resolved tasks, and whose verdict is not known yet. Absent: none. */
   readonly watches?: readonly TaskWatch[];
-  /** What rules remember about the order; absent while no rule concerns it. */
+  /** The memory of rules about the order; absent while no rule concerns it. */
   readonly rules?: OrderRules;
 }
 
-/** What rules remember about one order. */
+/** The memory of rules about one order. */
 export interface OrderRules {
   readonly memory?: RuleMemory;
   /** Causes of the open tasks that rules opened. Tasks of exceptions are not listed here. */

@@ -10,7 +10,7 @@ import { wholeJournal } from './step-report.ts';
 
 type RecoverAction = Extract<DecidedAction, { kind: 'recover' }>;
 
-/** What a recovery by a rule does to an order: an event, or the reason against it. */
+/** The effect of a recovery by a rule: an event, or the reason against it. */
 type Recovery = { readonly event: EventContent } | { readonly refusal: string };
 
 const isOfOrder = ({ path }: RecoverAction): boolean => path === undefined || path === rootPath;

@@ -31,7 +31,7 @@ export type Incoming = { readonly id: string } & (
     }
   /** A write that this order has read was undone. */
   | { readonly type: 'inconsistent'; readonly inconsistency: Inconsistency }
-  /** Nobody takes the task of a question. */
+  /** No person takes the task of a question. */
   | { readonly type: 'unattended'; readonly seq: number; readonly why: UnattendedReason; readonly group: string }
   /** The caller of this order has it undone. */
   | { readonly type: 'compensate' }

@@ -3,7 +3,7 @@ import type { FrozenSet } from '#roles/bulk/run';
 import { type BulkRecord, bulkRecordsIn } from '#testing/world/bulk-records';
 import { type Law, on } from './law.ts';
 
-/** What one process after the other has written of a set. */
+/** The chunks and the frozen set that one process after the other has written. */
 interface Known {
   readonly chunks: Map<string, Extract<BulkRecord, { what: 'chunk' }>>;
   frozen: FrozenSet | undefined;
