@@ -8,3 +8,13 @@ export function closureOf(start: string, edges: Edges): ReadonlySet<string> {
   for (const node of reached) for (const next of edges(node)) reached.add(next);
   return reached;
 }
+
+/** Returns the same edges, each computed once. */
+export function remembered(edges: Edges): Edges {
+  const known = new Map<string, readonly string[]>();
+  return (node) => {
+    const next = known.get(node) ?? edges(node);
+    known.set(node, next);
+    return next;
+  };
+}

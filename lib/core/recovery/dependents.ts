@@ -4,7 +4,7 @@ import type { Activity } from '#core/definition/definition';
 import { parseExpression } from '#core/definition/expression';
 import { expressionsIn, isOfOutput, type Program, parentOf } from '#core/definition/program';
 import { isAt } from '#core/engine/undo-pages';
-import { closureOf, type Edges } from './closure.ts';
+import { closureOf, type Edges, remembered } from './closure.ts';
 
 /**
  * The activities that depend on one activity, by their paths in the definition, in its order. Undos are left out: an undo belongs to its
@@ -34,7 +34,7 @@ const known = new WeakMap<Program, { readonly data: Edges; readonly control: Edg
 function edgesOf(program: Program): { readonly data: Edges; readonly control: Edges } {
   const found = known.get(program);
   if (found) return found;
-  const edges = { data: dataEdges(program), control: controlEdges(program) };
+  const edges = { data: remembered(dataEdges(program)), control: remembered(controlEdges(program)) };
   known.set(program, edges);
   return edges;
 }

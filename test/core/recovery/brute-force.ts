@@ -4,6 +4,8 @@ import type { Activity } from '#core/definition/definition';
 interface Part {
   readonly path: string;
   readonly node: Activity;
+  /** The activity without its parts. */
+  readonly text: string;
   readonly children: readonly Part[];
   readonly handlers: readonly Part[];
 }
@@ -38,6 +40,7 @@ function pairs() {
   const known = new Map<string, Set<string>>();
   return {
     add: (from: string, to: string) => void known.set(from, (known.get(from) ?? new Set()).add(to)),
+    from: (from: string): readonly string[] => [...(known.get(from) ?? [])],
     has: (from: string, to: string): boolean => known.get(from)?.has(to) ?? false,
     each: (call: (from: string, to: string) => void) => {
       for (const [from, all] of known) for (const to of all) call(from, to);
@@ -49,7 +52,7 @@ function warshall(paths: readonly string[], relation: Pairs): Pairs {
   const closed = pairs();
   relation.each(closed.add);
   for (const middle of paths)
-    for (const from of paths) if (closed.has(from, middle)) for (const to of paths) if (closed.has(middle, to)) closed.add(from, to);
+    for (const from of paths) if (closed.has(from, middle)) for (const to of closed.from(middle)) closed.add(from, to);
   return closed;
 }
 
@@ -61,17 +64,27 @@ function partOf(node: Activity, path: string): Part {
   };
   const children = [...(fields.children ?? []), ...(fields.do ? [fields.do] : []), ...(fields.branches ?? []).map((branch) => branch.do)];
   const at = (child: Activity): Part => partOf(child, `${path}/${child.name}`);
-  return { path, node, children: children.map(at), handlers: (node.faultHandlers ?? []).map((handler) => at(handler.do)) };
+  return {
+    path,
+    node,
+    text: ownText(node),
+    children: children.map(at),
+    handlers: (node.faultHandlers ?? []).map((handler) => at(handler.do)),
+  };
+}
+
+function ownText(node: Activity): string {
+  const { do: _, children, faultHandlers, undo, branches, ...own } = node as unknown as { readonly [field: string]: unknown };
+  const conditions = ((branches ?? []) as { readonly when: unknown }[]).map(({ when }) => when);
+  return JSON.stringify([own, conditions]);
 }
 
 const everyIn = (part: Part): readonly Part[] => [part, ...[...part.children, ...part.handlers].flatMap(everyIn)];
-const isInside = (part: Part, other: Part): boolean => everyIn(part).includes(other) || everyIn(other).includes(part);
+const isInside = ({ path }: Part, other: Part): boolean => `${other.path}/`.startsWith(`${path}/`) || path.startsWith(`${other.path}/`);
 
 /** Whether the text of an activity without its parts names a value of another one. */
 function isRead({ node, path }: Part, reader: Part): boolean {
-  const { do: _, children, faultHandlers, undo, branches, ...own } = reader.node as unknown as { readonly [field: string]: unknown };
-  const conditions = ((branches ?? []) as { readonly when: unknown }[]).map(({ when }) => when);
-  const text = JSON.stringify([own, conditions]);
+  const { text } = reader;
   const answers = node.activity === 'step' || node.activity === 'forEach';
   return (
     (answers && text.includes(`"steps.${node.name}"`)) ||

@@ -3,7 +3,9 @@ import { type TestContext, test } from 'node:test';
 import { queueNames, type Request } from '#ports/messages';
 import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
 import { exceptionOf, taskOf } from '#roles/exceptions/read';
-import { failed, ok, openDesk, submitted, timePasses } from '../support.ts';
+import { storeObjects } from '#roles/recovery/objects';
+import { listOf } from '../../support/workflows.ts';
+import { failed, journalOf, ok, openDesk, submitted, timePasses } from '../support.ts';
 import { foundIn, told, warehouseApp } from './warehouse.ts';
 
 /** Order A has booked lot 4711 and is at work. B reserves from it and is at work, C is finished, D reserves from lot 4712. */
@@ -86,3 +88,26 @@ test('F-152: the exception of a finished order stays open until a person acknowl
   assert.deepEqual([processState, outcome, open], ['Processed', 'completed', []]);
   assert.equal((await taskOf(taskIdOf(c, 1), desk.store))?.state, 'resolved');
 });
+
+for (const isTooMany of [false, true])
+  test(`F-152: an undo tells 1,000 orders${isTooMany ? ', and its own order that there are more' : ''}`, async (context) => {
+    const { desk, recovered, a, b, c } = await warehouse(context, true);
+    const { at: closedAt } = (await journalOf(desk, a)).find(({ type }) => type === 'ObjectsUsed') ?? { at: 0 };
+    const use = { path: 'order/reserve', closedAt, seq: 1, reads: ['lot/4711'], writes: [] };
+    // B and C have read the lot, too.
+    for (const orderId of listOf(isTooMany ? 999 : 998, (index) => `ord_reader${index}`))
+      await storeObjects({ id: orderId, kind: 'objects', orderId, ...use }, desk.store);
+    await recovered('recover');
+    await desk.deliver(queueNames.submissions);
+    const heard = desk.messages(queueNames.wakeUps).flatMap(({ orderId, inconsistency }) => (inconsistency ? [orderId] : []));
+    const consumers = heard.filter((orderId) => orderId !== a);
+    assert.deepEqual([new Set(consumers).size, consumers.length, heard.length], [1000, 1000, isTooMany ? 1001 : 1000]);
+    for (let count = 0; count < 2; count++) await desk.deliver(queueNames.wakeUps);
+    const [known] = [b, c].filter((orderId) => consumers.includes(orderId));
+    assert.equal(await foundIn(desk, known as string), 1);
+    const said = await exceptionOf(exceptionIdOf(a, 1), desk.store);
+    assert.deepEqual(
+      said && [said.type, /^More orders have read what order\/book wrote/.test(said.message)],
+      isTooMany ? ['Inconsistent', true] : undefined,
+    );
+  });
