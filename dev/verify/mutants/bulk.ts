@@ -38,10 +38,15 @@ export const bulk: readonly Mutant[] = [
     replace: 'const counts = countsOf(orders.slice(0, until), outcomes);',
   },
   {
-    name: 'what a check has refused is lost with its process',
-    why: 'a run that is stopped during its check tells fewer infeasible orders than its items',
+    name: 'what a check has refused is counted before it is kept',
+    why: 'a process that dies between the two leaves more infeasible orders in the figures than among the items',
     file: run,
-    find: 'return this.countRefused();',
-    replace: 'return;',
+    find: `      documents,
+    );
+  }`,
+    replace: `    );
+    for (const outcome of infeasible) await this.ports.documents.putOutcome(this.held.run, outcome);
+    if (documents.length < 0) return;
+  }`,
   },
 ];

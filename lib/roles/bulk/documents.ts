@@ -81,9 +81,9 @@ export interface BulkDocuments {
   asked(id: string): Promise<BulkAsked>;
   /**
    * Changes a run, again after each lost race. `next` returns undefined to leave it as it is. Resolves to the run as it is then;
-   * undefined if there is none, or if `next` left it.
+   * undefined if there is none, or if `next` left it. `beside`: new documents of the same write.
    */
-  change(id: string, next: (run: BulkRun) => BulkRun | undefined): Promise<BulkRun | undefined>;
+  change(id: string, next: (run: BulkRun) => BulkRun | undefined, beside?: readonly Document[]): Promise<BulkRun | undefined>;
   putChunk(run: BulkRun, epoch: number, chunk: number, orders: readonly OrderOfSet[]): Promise<void>;
   chunk(run: BulkRun, chunk: number): Promise<readonly OrderOfSet[]>;
   /** Returns the outcomes of the orders from the first to the last of these, by order. */
@@ -122,12 +122,12 @@ export function bulkDocuments(store: Pick<Documents, 'document' | 'documents' | 
       if (!document) throw new Error(`The bulk run ${id} has lost what it was asked for.`);
       return document.content as unknown as BulkAsked;
     },
-    async change(id, next) {
+    async change(id, next, beside) {
       const result = await compareAndSet(async () => {
         const document = await read(id, runId);
         const changed = document && next(runIn(document));
         if (!document || !changed) return undefined;
-        const write = await store.putDocument(runDocument(changed, document.rev + 1), document.rev);
+        const write = await store.putDocument(runDocument(changed, document.rev + 1), document.rev, beside);
         return write.outcome === 'written' ? changed : 'lost';
       });
       if (result === 'lost') throw new Error(`The bulk run ${id} changes too often. Try again.`);

@@ -1,4 +1,5 @@
 import type { Clock } from '#ports/clock';
+import type { Document } from '#ports/documents';
 import type { BulkDocuments } from './documents.ts';
 import { type BulkRun, isFree } from './run.ts';
 
@@ -57,17 +58,17 @@ export class HeldRun {
   }
 
   /**
-   * Changes the run, and renews the lease.
+   * Changes the run, and renews the lease. `beside`: new documents of the same write.
    *
    * @throws LeaseLostError after another process has taken the run.
    */
-  async save(change: (run: BulkRun) => Partial<BulkRun>): Promise<void> {
+  async save(change: (run: BulkRun) => Partial<BulkRun>, beside: readonly Document[] = []): Promise<void> {
     const { documents, clock } = this.ports;
     const { epoch } = this.run;
     const now = clock.now();
-    const saved = await documents.change(this.id, (run) =>
-      run.epoch === epoch ? { ...run, heldUntil: now + leaseMs, ...change(run) } : undefined,
-    );
+    const next = (run: BulkRun): BulkRun | undefined =>
+      run.epoch === epoch ? { ...run, heldUntil: now + leaseMs, ...change(run) } : undefined;
+    const saved = await documents.change(this.id, next, beside);
     if (!saved) throw new LeaseLostError(`Another process works on the bulk run ${this.id}.`);
     this.run = saved;
     this.savedAt = now;

@@ -3,7 +3,7 @@ import type { Definitions } from '#ports/definitions';
 import type { Store } from '#ports/store';
 import type { Instruct } from '#roles/operator/instruct';
 import type { Brakes } from './brakes.ts';
-import { type BulkDocuments, chunkOrders, type OrderOfSet, ordersMax, type StoredOutcome } from './documents.ts';
+import { type BulkDocuments, chunkOrders, type OrderOfSet, ordersMax, outcomeDocument, type StoredOutcome } from './documents.ts';
 import { matchesOf } from './freeze.ts';
 import { HeldRun } from './held-run.ts';
 import { Pace } from './pace.ts';
@@ -36,6 +36,8 @@ export interface RunPorts {
 
 /** Checks a second. They send nothing, so the rate of the run, which spares remote services, does not hold for them. */
 const checksPerSecond = 1_000;
+/** Infeasible orders that are kept in one write. */
+const keptAtOnce = 50;
 const pauseMs = 1_000;
 /** Applied orders are followed for this long. */
 const followedMs = 7 * 86_400_000;
@@ -126,33 +128,37 @@ export class RunAtWork {
 
   /** Checks one chunk. A process that takes over begins the chunk again, and keeps what is refused already. */
   private async check(count: number): Promise<void> {
-    const { documents, clock } = this.ports;
     const { run } = this.held;
-    const { checked } = run;
-    const { orders, outcomes } = await this.chunkAt(checked);
+    const { orders, outcomes, index } = await this.chunkAt(run.checked);
     const agents = new Set(run.agents);
-    const pace = new Pace(clock, checksPerSecond);
-    await pace.each(orders, async (order) => {
-      if (outcomes.has(order.orderId)) return;
-      const result = await checkOrder(run, this.asked, order, this.ports);
+    const pace = new Pace(this.ports.clock, checksPerSecond);
+    const infeasible: StoredOutcome[] = [];
+    await pace.each(orders, async ({ orderId, ...order }) => {
+      if (outcomes.has(orderId)) return;
+      const result = await checkOrder(run, this.asked, { orderId, ...order }, this.ports);
       if (result.ok) for (const agent of result.agents) agents.add(agent);
-      else {
-        // Another process that has counted what is refused has taken the run before.
-        await this.held.renew();
-        const { orderId } = order;
-        outcomes.set(
-          orderId,
-          await documents.putOutcome(run, { orderId, outcome: 'infeasible', at: clock.now(), refusals: result.refusals }),
-        );
-      }
-      await this.held.renew();
+      else infeasible.push({ orderId, outcome: 'infeasible', at: this.ports.clock.now(), refusals: result.refusals });
+      if (infeasible.length >= keptAtOnce) await this.keep(infeasible.splice(0));
+      else await this.held.renew();
     });
-    const infeasible = orders.filter(({ orderId }) => outcomes.has(orderId)).length;
-    await this.held.save(({ counts }) => ({
-      checked: Math.min(count, checked + orders.length),
-      counts: { ...counts, infeasible: counts.infeasible + infeasible },
-      agents: [...agents],
-    }));
+    await this.keep(infeasible);
+    await this.held.save(() => ({ checked: Math.min(count, index * chunkOrders + orders.length), agents: [...agents] }));
+  }
+
+  /**
+   * Keeps what a check has refused, and counts it, in one write: a process that has lost the run, or that dies, leaves no outcome that
+   * nobody has counted.
+   */
+  private async keep(infeasible: readonly StoredOutcome[]): Promise<void> {
+    if (infeasible.length === 0) return;
+    const documents = infeasible.map((outcome) => outcomeDocument(this.held.run, outcome));
+    await this.held.save(
+      ({ checked, counts }) => ({
+        checked: checked + infeasible.length,
+        counts: { ...counts, infeasible: counts.infeasible + infeasible.length },
+      }),
+      documents,
+    );
   }
 
   /** Carries on a run: verifies, looks at the brakes, and treats as many orders as the rate and the brakes allow in a second. */
@@ -204,8 +210,7 @@ export class RunAtWork {
   /** Counts the outcomes of the present chunk, and moves the cursor to the first order without one. */
   private async count(): Promise<void> {
     const { set, cursor } = this.held.run;
-    if (set && this.held.run.checked < set.count) return this.countRefused();
-    if (!set || cursor >= set.count) return;
+    if (!set || this.held.run.checked < set.count || cursor >= set.count) return;
     const { index, orders, outcomes } = await this.chunkAt(cursor);
     await this.verification.note(this.held.run, index, orders, (orderId) => outcomes.get(orderId)?.outcome === 'applied');
     const from = cursor - index * chunkOrders;
@@ -214,15 +219,6 @@ export class RunAtWork {
     const counts = countsOf(orders.slice(from, until), outcomes);
     const ahead = countsOf(orders.slice(until), outcomes);
     await this.held.save((run) => ({ cursor: index * chunkOrders + until, counts: sumOf(run.counts, counts), ahead }));
-  }
-
-  /** Counts what the check of a chunk has refused, if the run was stopped during the check and its process died. */
-  private async countRefused(): Promise<void> {
-    const { checked } = this.held.run;
-    const { orders } = await this.chunkAt(checked);
-    const refused = (await this.ports.documents.outcomes(this.id, orders)).size - (checked % chunkOrders);
-    if (refused <= 0) return;
-    await this.held.save(({ counts }) => ({ checked: checked + refused, counts: { ...counts, infeasible: counts.infeasible + refused } }));
   }
 
   private async verify(): Promise<void> {
