@@ -1,6 +1,6 @@
 import type * as z from 'zod';
+import type { ClientRecord } from '#ports/clients';
 import { timeText } from '#ports/messages';
-import type { ClientRecord } from '#ports/records';
 import { audited } from './audited.ts';
 import { clientIdPattern } from './authentication.ts';
 import { openCursor, sealCursor } from './cursor.ts';

@@ -1,11 +1,12 @@
 import type { Json } from '#core/data/json';
 import type { UndoPage } from '#core/data/state';
 import type { Breakers } from './circuit-breaker.ts';
+import type { ClientRecord } from './clients.ts';
 import type { Document, Documents } from './documents.ts';
 import type { Announcement } from './event-bus.ts';
 import type { OrderFigures } from './order-figures.ts';
 import type { Outgoing } from './queues.ts';
-import type { ClientRecord, OrderRecord, Outcome, ProcessState, StateHead, StateRecord } from './records.ts';
+import type { OrderRecord, Outcome, ProcessState, StateHead, StateRecord } from './records.ts';
 import type { RecordWrite, Tallies } from './tallies.ts';
 
 /** Precondition of a write: the store applies the write only if the record has exactly this epoch and rev. */

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import type { UndoPage } from '#core/data/state';
 import type { Breaker } from '#ports/circuit-breaker';
+import type { ClientRecord } from '#ports/clients';
 import { collections } from '#ports/documents';
 import { UnreadableRecordError } from '#ports/errors';
 import { tableFigures } from '#ports/limits';
 import type { Queues } from '#ports/queues';
-import { type ClientRecord, shardCount, shardOf } from '#ports/records';
+import { shardCount, shardOf } from '#ports/records';
 import type { Intent, SentWithWrite, Store } from '#ports/store';
 import { alone, headOf, idsOf, next, noon, orderRecord, put, stateRecord } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';

@@ -1,4 +1,4 @@
-import { type ClientRecord, registrationIn, type StoredClient } from '#ports/records';
+import { type ClientRecord, registrationIn, type StoredClient } from '#ports/clients';
 import type { ClientWrite, Store } from '#ports/store';
 import type { Database } from './database.ts';
 import type { DocumentsWithin } from './documents.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import { everySession } from '#ports/clients';
 import { responseQueuePrefix } from '#ports/queues';
-import { everySession } from '#ports/records';
 import { clientIdPattern } from '../authentication.ts';
 import { reason, time } from './common.ts';
 

@@ -1,7 +1,7 @@
 import type { CliCommand } from '#cli/command';
 import { listed } from '#cli/orders';
 import { table } from '#cli/text';
-import type { ClientRecord } from '#ports/records';
+import type { ClientRecord } from '#ports/clients';
 
 /** Lists the registered clients. */
 export const clientList: CliCommand = {

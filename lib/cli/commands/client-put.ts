@@ -4,7 +4,7 @@ import { UsageError } from '#cli/errors';
 import { textOption } from '#cli/options';
 import { listed } from '#cli/orders';
 import { counted, printable } from '#cli/text';
-import type { ClientRecord } from '#ports/records';
+import type { ClientRecord } from '#ports/clients';
 
 interface Options {
   channel: readonly string[];

@@ -1,8 +1,8 @@
 import * as z from 'zod';
+import { isSenderOf } from '#ports/clients';
 import type { Clock } from '#ports/clock';
 import { agentOfRequests, attemptFields, ConsumerMessage, consumerOf, isRepeated, queueNames, type Reply, timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
-import { isSenderOf } from '#ports/records';
 import type { Store } from '#ports/store';
 import { orderIdOf } from '#roles/submission/submission';
 import { messageFieldsIn } from './conversation.ts';

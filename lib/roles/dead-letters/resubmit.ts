@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '#core/data/json';
 import type { PreparedEntry } from '#ports/audit';
+import { isSenderOf } from '#ports/clients';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import { collections, type Document } from '#ports/documents';
@@ -7,7 +8,7 @@ import { InstanceLockedError } from '#ports/errors';
 import type { Keys } from '#ports/keys';
 import { consumerOf, isOpenToSenders, type SubmissionMessage, timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
-import { isSenderOf, type Note } from '#ports/records';
+import type { Note } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { jsonIn } from '#ports/util/json';

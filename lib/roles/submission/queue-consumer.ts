@@ -1,8 +1,8 @@
+import { isSenderOf } from '#ports/clients';
 import type { Clock } from '#ports/clock';
 import { UnreadableMessageError } from '#ports/errors';
 import { Handle, newerProblem, queueNames, Restart, SubmissionMessage, timeText, Undone } from '#ports/messages';
 import type { Queues } from '#ports/queues';
-import { isSenderOf } from '#ports/records';
 import type { Store } from '#ports/store';
 import { jsonIn } from '#ports/util/json';
 import { tellConsumers } from '#roles/recovery/inconsistencies';

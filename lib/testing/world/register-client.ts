@@ -1,4 +1,4 @@
-import type { ClientRecord } from '#ports/records';
+import type { ClientRecord } from '#ports/clients';
 import type { Store } from '#ports/store';
 
 type Given = Pick<ClientRecord, 'id'> & Partial<ClientRecord>;

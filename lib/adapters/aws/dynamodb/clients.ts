@@ -1,5 +1,5 @@
 import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
-import type { ClientRecord } from '#ports/records';
+import type { ClientRecord } from '#ports/clients';
 import type { ClientWrite, Store } from '#ports/store';
 import { absent, allOf, anyOf, atRev, present, unversioned } from './conditions.ts';
 import type { StoreContext } from './context.ts';

@@ -1,10 +1,10 @@
 import type { UndoPage } from '#core/data/state';
 import { parseWorkflowRef, workflowRef } from '#core/definition/workflow-ref';
 import type { Breaker } from '#ports/circuit-breaker';
+import { type ClientRecord, registrationIn, type StoredClient } from '#ports/clients';
 import { UnreadableRecordError, unknownVersion } from '#ports/errors';
 import { timeText } from '#ports/messages';
-import type { ClientRecord, OrderRecord, StateHead, StateRecord, StoredClient } from '#ports/records';
-import { registrationIn, shardOf } from '#ports/records';
+import { type OrderRecord, type StateHead, type StateRecord, shardOf } from '#ports/records';
 import type { Page } from '#ports/store';
 import { dayOf } from '#ports/util/days';
 import { recordIn } from '#ports/util/json';
