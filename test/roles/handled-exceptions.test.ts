@@ -44,6 +44,14 @@ const rescue = defineWorkflow('rescue', { version: 1, order: Handled }, ({ order
   sequence(helper.rescue({ why: order.exception.type, lot: order.outputs.reserve.lot }).noUndo()),
 );
 const other = defineWorkflow('other', { version: 1, order: z.strictObject({ nothing: z.string() }) }, () => sequence());
+/** As `buy`; a step whose agent is silent waits for an hour. */
+const waiting = defineWorkflow('buy', { version: 1, order: Input, maxFailures: 0, onExhausted: 'wait' }, ({ order }) =>
+  sequence(
+    shop.reserve({ item: order.item }).undo((output) => shop.release({ lot: output.lot })),
+    shop.charge({ item: order.item }).noUndo(),
+  ),
+);
+const patient: App = defineApp({ workflows: [waiting, rescue], agents: [shop, helper] });
 const app: App = defineApp({ workflows: [buy, rescue, other], agents: [shop, helper] });
 
 /** An order whose reservation is done and whose charge is at work, with a rule that has `rescue` handle what breaks. */
@@ -336,5 +344,25 @@ describe('another order handles an exception', () => {
     });
     await play.ok('handler order/rescue');
     assert.deepEqual(play.lines.slice(-2), ['-> order/charge attempt 2', '== Processing']);
+  });
+
+  test('F-13, F-125: a step that waits long for its agent goes on waiting while another order handles an event beside it', async (context) => {
+    const desk = openDesk(context, patient);
+    const action = { kind: 'handle', workflow: 'rescue', control: 'parallel' } as const;
+    const old = rule({ id: 'old', event: { kind: 'order-age', afterSeconds: 60 }, object: { workflow: 'buy' }, action });
+    await desk.system.rules.put(old, { by: 'ada', reason: 'a test', expected: undefined });
+    const orderId = await submitted(desk);
+    const play = new Play(desk, orderId);
+    await play.requests();
+    await play.ok('order/reserve');
+    await desk.clock.advance(31_000);
+    assert.equal((await timePasses(desk.clock, desk.supervisor.pass())).counted, 1);
+    await desk.clock.advance(60_000);
+    await timePasses(desk.clock, desk.supervisor.pass());
+    await desk.deliver('wake-ups');
+    await play.requests();
+    assert.equal(play.lines.filter((line) => line.includes('handler')).length, 1, play.lines.join('\n'));
+    const { failureCount, nextDueFor } = await desk.state(orderId);
+    assert.deepEqual([failureCount, nextDueFor?.kind], [1, 'timer']);
   });
 });

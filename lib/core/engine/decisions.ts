@@ -22,7 +22,7 @@ export function carryOutDecision(builder: TransitionBuilder, blocked: Blocked, a
         ? goOn(builder, path, () => repeatLater(builder, path, action.afterSeconds))
         : resubmit(builder, path, undefined);
     case 'go-on':
-      return goOn(builder, path, () => {});
+      return goOn(builder, path, () => {}, true);
     case 'raise':
       return action.toPerson
         ? blockAgain(builder, blocked.path, action.fault)
@@ -59,9 +59,9 @@ const requestAgain = (builder: TransitionBuilder, path: string, afterSeconds: nu
 const waitsItself = (builder: TransitionBuilder, path: string): boolean =>
   builder.activity(path)?.awaitsPerson === true && builder.stepAt(path)?.mode === undefined;
 
-/** Ends the block, does the work, and then continues the other activities. */
-function goOn(builder: TransitionBuilder, path: string, work: () => void): void {
-  forgetLate(builder);
+/** Ends the block, does the work, and then continues the other activities. `staysLate`: nothing was decided about late steps. */
+function goOn(builder: TransitionBuilder, path: string, work: () => void, staysLate = false): void {
+  if (!staysLate) forgetLate(builder);
   unblock(builder, path);
   builder.continuesWhileBlocked = true;
   work();

@@ -184,7 +184,8 @@ export function nextDeadline(
   const waits = waitsUntil !== undefined && first.at < waitsUntil ? { waitsUntil } : {};
   const place = waitingSince !== undefined && path === first.for.path ? { waitingSince } : {};
   const [failing] = failingWork(program, state);
-  return { ...first, for: { ...first.for, ...waits, ...place, ...(failing === undefined ? {} : { failing }) } };
+  const rules = rulesAt === undefined || first.for.kind === 'rule' ? {} : { ruleAt: rulesAt };
+  return { ...first, for: { ...first.for, ...waits, ...place, ...rules, ...(failing === undefined ? {} : { failing }) } };
 }
 
 /** Whether one deadline comes before another. At the same time, the one with more failures comes first. */

@@ -64,7 +64,7 @@ export function judgeOutage(head: StateHead, { record, reason }: Outage, { now, 
   }
   // The pause grows with the outage, to save writes.
   const until = isOpen ? now + Math.max(head.stepMs, (now - record.openedAt) / 4) : turn;
-  return { kind: 'postpone', next: withDeadline(waiting(head, waitingSince), Math.round(until), reason, now), wakes: false };
+  return { kind: 'postpone', next: untilRules(withDeadline(waiting(head, waitingSince), Math.round(until), reason, now)), wakes: false };
 }
 
 /** Decides about a late step because of a backlog. `isAnnounced`: an alert about this backlog was sent within the hour. */
@@ -113,7 +113,7 @@ export function judgeExpiry(head: StateHead, now: number, people?: People): Extr
     nextDueFor: { ...head.nextDueFor, kind: 'request', failures },
     worklistAt: due,
   };
-  return { kind: 'count', next, wakes: !waits, failures, intoError };
+  return { kind: 'count', next: waits ? untilRules(next) : next, wakes: !waits, failures, intoError };
 }
 
 interface Reset {
@@ -148,6 +148,14 @@ function withDeadline(head: StateHead, at: number, reason: string, now: number):
   const last = head.notes.at(-1);
   const isNoted = last?.type === 'DeadlineMoved' && last.path === note.path && last.reason === reason;
   return { ...head, nextDueAt: at, worklistAt: at, notes: isNoted ? head.notes : [...head.notes, note] };
+}
+
+/** Moves a deadline forward to the time at which rules are to be asked. A step that waits for a new request goes on waiting. */
+function untilRules(head: StateHead): StateHead {
+  const { ruleAt, ...due } = head.nextDueFor ?? { kind: 'step' };
+  if (ruleAt === undefined || head.nextDueAt === null || ruleAt >= head.nextDueAt) return head;
+  const waits = due.kind === 'request' ? { waitsUntil: head.nextDueAt } : {};
+  return { ...head, nextDueAt: ruleAt, nextDueFor: { ...due, ...waits, kind: 'rule' }, worklistAt: ruleAt };
 }
 
 const waiting = (head: StateHead, waitingSince: number): StateHead =>

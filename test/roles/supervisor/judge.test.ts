@@ -103,6 +103,13 @@ describe('a deadline that has expired', () => {
     assert.deepEqual([head.nextDueAt, wakes, head.processState], [now + 3_600_000, false, 'Processing']);
   });
 
+  test('F-53, F-125: the time of a rule comes before the end of a long wait, which goes on', () => {
+    const ruleAt = now + 60_000;
+    const patient = order({ onExhausted: 'wait', nextDueFor: { kind: 'step', failures: 3, ruleAt } });
+    const { next: head } = judgeExpiry(patient, now);
+    assert.deepEqual([head.nextDueAt, head.nextDueFor], [ruleAt, { kind: 'rule', failures: 4, waitsUntil: now + 3_600_000 }]);
+  });
+
   test('F-50: a claim is taken from its scheduler, with a new epoch', () => {
     const { next: head } = judgeExpiry(order({ nextDueFor: { kind: 'claim' } }), now);
     assert.deepEqual([head.processState, head.lockedBy, head.epoch, head.nextDueFor?.kind], ['Pending', null, 4, 'unclaimed']);
@@ -123,6 +130,13 @@ describe('a late step while its service is away', () => {
     const decision = judgeOutage(order(), outage, { now, isProbed: true });
     assert.deepEqual([next(decision).nextDueAt, next(decision).failureCount], [now + stepMs, 0]);
     assert.equal(decision.kind === 'postpone' && decision.wakes, false);
+  });
+
+  test('F-125: rules are asked at their time, although the step waits longer', () => {
+    const ruleAt = now + 1_000;
+    const patient = order({ nextDueFor: { kind: 'step', ruleAt } });
+    const { nextDueAt, nextDueFor } = next(judgeOutage(patient, outage, { now, isProbed: true }));
+    assert.deepEqual([nextDueAt, nextDueFor?.kind], [ruleAt, 'rule']);
   });
 
   test('an order notes the reason once, although its deadline moves several times', () => {
