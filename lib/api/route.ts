@@ -17,6 +17,7 @@ import type { ClientRate } from '#roles/submission/client-rate';
 import type { Submit } from '#roles/submission/submission';
 import type { Tasks } from '#roles/tasks/tasks';
 import type { Caller, Issuer, Role } from './authentication.ts';
+import type { Chaos } from './chaos.ts';
 import type { ConsoleFiles } from './console.ts';
 import type { ProblemCode, Refusal } from './problem.ts';
 import type { SignIn } from './sign-in.ts';
@@ -52,6 +53,8 @@ export interface ApiOptions {
   readonly console?: () => ConsoleFiles | undefined;
   /** How people sign in to the console. Without it, they cannot. */
   readonly signIn?: SignIn | undefined;
+  /** Injects faults. Only the host on the machine of its operator has it. */
+  readonly chaos?: Chaos | undefined;
   /** False during a shutdown: every call that needs a token is then refused. */
   readonly accepting?: () => boolean;
 }

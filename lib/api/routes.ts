@@ -1,6 +1,7 @@
 import { auditRoutes } from './audit-routes.ts';
 import { bulkRoutes } from './bulk-routes.ts';
 import { closeOne, listChannels, openOne } from './channels.ts';
+import { chaosRoutes } from './chaos-routes.ts';
 import { cancelOrder, signalOrder } from './client-actions.ts';
 import { clientRoutes } from './client-routes.ts';
 import { consoleRoutes } from './console-routes.ts';
@@ -272,6 +273,7 @@ export const routes: readonly Route[] = [
   ...solutionRoutes,
   ...workflowRoutes,
   ...overviewRoutes,
+  ...chaosRoutes,
   route({
     method: 'GET',
     path: '/health',

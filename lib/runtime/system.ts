@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Issuer } from '#api/app';
+import type { Chaos } from '#api/chaos';
 import type { SignIn } from '#api/sign-in';
 import type { App } from '#authoring/workflow';
 import type { Json } from '#core/data/json';
@@ -45,6 +46,8 @@ export interface Ports {
   readonly issuer: Issuer;
   /** How people sign in to the console. */
   readonly signIn?: SignIn | undefined;
+  /** Injects faults. Only a host on the machine of its operator has it. */
+  readonly chaos?: Chaos | undefined;
   /** Signs list cursors. */
   readonly cursorKey: Uint8Array;
   /** Encrypt the secrets of orders. Absent: the secrets are stored as they come. */

@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Issuer } from '#api/authentication';
 import { readIssuer } from '#api/configured-issuer';
@@ -7,7 +6,6 @@ import { isLoopback } from '#api/loopback';
 import { createLocalSignIn, readSignIn, type SignIn } from '#api/sign-in';
 import { onFunctionError } from '#authoring/function-errors';
 import type { App, LocalTrial } from '#authoring/workflow';
-import type { Json } from '#core/data/json';
 import { systemClock } from '#ports/clock';
 import { isFatal, SetupError, type StoreUnavailableError } from '#ports/errors';
 import { createTelemetry } from '#ports/telemetry';
@@ -15,6 +13,7 @@ import { loadDefinitions } from '#roles/definitions/load';
 import { missingVersions } from '#roles/definitions/missing-versions';
 import { recordDefinitions } from '#roles/definitions/recorded-definitions';
 import { importApp } from '#runtime/app-module';
+import { withChaos } from '#runtime/chaos/with-chaos';
 import { type Config, readConfig } from '#runtime/config';
 import { onlyWorkflowOf } from '#runtime/default-workflow';
 import { topologyOf } from '#runtime/topology';
@@ -22,6 +21,7 @@ import { type Host, startHost } from './host.ts';
 import { loadFunction } from './load.ts';
 import { createOrderLines } from './order-lines.ts';
 import { openPorts } from './ports.ts';
+import { samplesByName, samplesIn, submitSamples } from './samples.ts';
 import { placeOf } from './stack.ts';
 import { createTroublePrinter, functionErrorPrinter } from './trouble-printer.ts';
 
@@ -95,7 +95,10 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   let url: string | undefined;
   const getCommand = (orderId: string): string => getCommandFor(orderId, config, url);
   const lines = isScreened(config, environment) ? createOrderLines({ say, clock, getCommand }) : undefined;
-  const host = await startHost({ app, config, definitions, ports, load: loadFunction, http: address, onRest: lines?.show });
+  const options = { app, config, definitions, ports, load: loadFunction, http: address, onRest: lines?.show };
+  const samples = samplesIn(app.local?.samples);
+  // Faults are for this machine and its people alone, never for a shared system.
+  const host = await startHost(opened.isHere && isLoopback(config.host) ? withChaos(options, samplesByName(samples)) : options);
   url = host.url;
   const names = topologyOf(app).map(({ name }) => name);
   good('functions', names.join(', '));
@@ -121,7 +124,7 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   // After the start, because it reads up to a few thousand orders. A store that is away for a moment is no reason to end.
   const unread = (error: unknown): readonly string[] => (isFatal(error) ? gone(error) : []);
   if (opened.isHere) for (const missing of await missingVersions(app.workflows, store).catch(unread)) say(`warn  ${missing}`);
-  if (opened.isNew && config.samples && app.local?.samples) await submitSamples(app.local.samples, host);
+  if (opened.isNew && config.samples && samples.length > 0) await submitSamples(samples, host);
 }
 
 /** Returns the address of the console. On this machine it carries a code, which signs in once and expires soon. */
@@ -183,27 +186,4 @@ function getCommandFor(orderId: string, { dataFolder }: Config, url: string | un
   const place = url === undefined || url === 'http://127.0.0.1:3000' ? [] : [`--url ${url}`];
   const data = dataFolder === '.redress' ? [] : [`--data ${dataFolder}`];
   return [`npx redress order get ${orderId}`, ...place, ...data].join(' ');
-}
-
-/** Submits the sample orders. A sample without a reference gets the name of its file. */
-async function submitSamples(folder: URL, { system: { submit } }: Host): Promise<void> {
-  const files = readdirSync(folder)
-    .filter((name) => name.endsWith('.json'))
-    .sort();
-  say(`    submitting ${files.length} sample orders (set REDRESS_SAMPLES=off to skip them)`);
-  for (const file of files) {
-    const {
-      order,
-      workflow,
-      reference = file.replace(/\.json$/, ''),
-    } = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as { order: Json; workflow?: string; reference?: string };
-    const submitted = await submit({
-      client: 'samples',
-      idempotencyKey: file,
-      order,
-      reference,
-      ...(workflow ? { workflow } : {}),
-    });
-    if (submitted.outcome === 'invalid') say(`    ${file.padEnd(24)} refused: ${submitted.problems[0]?.detail}`);
-  }
 }

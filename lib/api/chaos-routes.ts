@@ -1,0 +1,35 @@
+import { showChaos, startExperiment, stopExperiment } from './chaos.ts';
+import { type Route, route } from './route.ts';
+import { Chaos, ChaosBody, Experiment } from './schemas/chaos.ts';
+
+/** The calls that inject faults. Any system but that of `npm start` on one machine answers 404. */
+export const chaosRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/chaos',
+    roles: ['viewer', 'operator'],
+    summary: 'On one machine only: show the experiments with injected faults',
+    answers: { 200: { description: 'The latest experiments, and for what a new one may be', schema: Chaos } },
+    refusals: ['not-found'],
+    handle: showChaos,
+  }),
+  route({
+    method: 'POST',
+    path: '/chaos',
+    roles: ['operator'],
+    summary: 'On one machine only: inject a fault, and say what should happen',
+    body: ChaosBody,
+    answers: { 201: { description: 'The experiment, with what should happen', schema: Experiment } },
+    refusals: ['not-found', 'conflict'],
+    handle: startExperiment,
+  }),
+  route({
+    method: 'POST',
+    path: '/chaos/{id}/stop',
+    roles: ['operator'],
+    summary: 'On one machine only: end the fault of an experiment',
+    answers: { 200: { description: 'The experiment as it ended', schema: Experiment } },
+    refusals: ['not-found'],
+    handle: stopExperiment,
+  }),
+];

@@ -1,0 +1,62 @@
+import { isObject } from '#core/data/json';
+import type { Breaker } from '#ports/circuit-breaker';
+import type { Clock } from '#ports/clock';
+import type { Outgoing, Received } from '#ports/queues';
+
+/** A fault while its experiment runs, as the places at which it acts or looks on. The engine knows nothing of it. */
+export interface Fault {
+  /** What should happen, in order. */
+  readonly steps: readonly string[];
+  /** Whether a message gets lost when it is sent. */
+  loses?(message: Outgoing): boolean;
+  /** Whether nobody takes messages from a queue now. */
+  silences?(queue: string): boolean;
+  /** Called while a silenced queue holds messages. */
+  waits?(): void;
+  /** Looks at each delivery. The answer `again` delivers the message once more. */
+  delivered?(queue: string, message: Received): 'again' | undefined;
+  acknowledged?(queue: string, message: Received): void;
+  /** Whether a call of an agent's service fails now. */
+  failsCallOf?(agent: string): boolean;
+  answered?(agent: string): void;
+  breakerWritten?(breaker: Breaker): void;
+  /** Whether the scheduler dies now: after the writes of a run, before its acknowledgement. */
+  kills?(): boolean;
+  /** Whether the scheduler starts again before this run. */
+  startsAnew?(): boolean;
+}
+
+/** What a fault of an experiment is created from. */
+export interface FaultContext {
+  /** The agent that it is for; empty for the scheduler. */
+  readonly agent: string;
+  /** How long it lasts. */
+  readonly ms: number;
+  readonly clock: Clock;
+  /** Records that a step has happened, once. */
+  readonly happened: (step: number, more?: { readonly orderId?: string | undefined; readonly note?: string }) => void;
+  /** Ends the receives that wait, so that the fault acts at once. */
+  readonly interrupt: () => void;
+}
+
+export type CreateFault = (context: FaultContext) => Fault;
+
+/** The fields by which an experiment recognizes a request or a reply. */
+export interface About {
+  readonly type: string;
+  readonly orderId: string;
+  readonly path: string;
+  readonly requestId: string;
+  readonly attempt: number;
+  readonly idempotencyKey: string;
+}
+
+/** Returns the fields of a message; undefined for a message of another kind. */
+export function aboutOf(body: string): Partial<About> {
+  try {
+    const message: unknown = JSON.parse(body);
+    return isObject(message) ? (message as Partial<About>) : {};
+  } catch {
+    return {};
+  }
+}
