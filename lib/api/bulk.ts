@@ -76,7 +76,7 @@ export async function createBulkRun(call: Creation): Promise<Answer | Refusal> {
 const tooMany = {
   pointer: '/filter',
   code: 'too-many',
-  detail: `The filter means more than ${ordersMax} orders, which is the limit of one bulk run. Narrow it, for example with submittedBefore.`,
+  detail: `The filter selects more than ${ordersMax} orders, which is the limit of one bulk run. Narrow it, for example with submittedBefore.`,
 };
 
 function filterOf({ filter: { submittedAfter, submittedBefore, ids, ...filter } }: z.output<typeof BulkBody>): BulkFilter {

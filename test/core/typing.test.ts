@@ -117,7 +117,7 @@ describe('the types of variables in expressions besides the order', () => {
     ]);
   });
 
-  test('F-69: a fault in its handler has a type, a message, a source and data of any form', () => {
+  test('F-69: a handler reads the type, the message, the source and the data of its fault, data of any form', () => {
     const handler = { fault: 'Engine', do: step('told', { input: { $cel: 'fault.mesage + fault.data.anything' } }) };
     assert.deepEqual(said(workflow({ ...sequence('', step('a')), faultHandlers: [handler] } as Activity, { order })), [
       'error order/told fault has no field "mesage". Did you mean "message"?\n  fault.mesage + fault.data.anything\n        ^',

@@ -354,7 +354,7 @@ describe('only roles with a use for it reach a partition, or the content of an o
     assert.ok(questionsAbout('supervisor').some(({ action }) => action === 'dynamodb:UpdateItem'));
   });
 
-  test('a call without a partition is not allowed', () => {
+  test('no function may use the table without naming a partition key that its role allows', () => {
     for (const action of ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'BatchGetItem', 'Query'])
       assert.deepEqual(mayCall(action, {}), []);
   });

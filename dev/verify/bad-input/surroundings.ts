@@ -19,7 +19,7 @@ export interface Prepared {
   submitGood(key: string): Promise<string>;
 }
 
-/** Fills a fresh system with what bad requests need beside them: orders, a client, a dead letter, lists of two pages. */
+/** Fills a fresh system with what bad requests refer to: orders, two clients, two dead letters, lists of two pages. */
 export async function prepare(agent: Agent, url: string, { data, open }: Site): Promise<Prepared> {
   const issuer = openLocalIssuer(data);
   const tokens = {
@@ -44,14 +44,13 @@ export async function prepare(agent: Agent, url: string, { data, open }: Site): 
   const own = await submit(tokens.client, 'address-invalid', 'used');
   const foreign = await submit(other, 'ok', 'used');
   await Promise.all([ends(own, 'Error'), ends(foreign, 'Processed')]);
-  const registration = { responseChannels: ['redress-response-acme'], senders: ['local'], reason: 'a test' };
   for (const id of ['acme', 'other'])
     await call(agent, url, `PUT /clients/${id}`, {
       token: tokens.admin,
-      body: { ...registration, responseChannels: [`redress-response-${id}`] },
+      body: { responseChannels: [`redress-response-${id}`], senders: ['local'], reason: 'a test' },
     });
   await open().queues.send([1, 2].map((number) => ({ queue: queueNames.submissions, body: `nonsense ${number}` })));
-  const letters = await until('a dead letter is listed', async () => {
+  const letters = await until('two dead letters are listed', async () => {
     const { items } = await call<{ items: readonly { id: string }[] }>(agent, url, 'GET /channels/submissions/dead-letters', {
       token: tokens.operator,
     });

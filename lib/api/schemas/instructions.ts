@@ -53,7 +53,9 @@ export const InstructionBody = z.discriminatedUnion('kind', [
   }),
   instruction('compensate', {}),
   instruction('mark-compensated', {
-    path: path.exactOptional().describe('the step whose undo keeps failing; optional if there is only one'),
+    path: path
+      .exactOptional()
+      .describe('the step whose undo, or whose confirmation of its outcome, keeps failing; optional if there is only one'),
   }),
   instruction('skip', {
     path: path.exactOptional().describe('a step, a wait or a question that is not closed; optional where one is blocked'),
@@ -65,7 +67,7 @@ export const InstructionBody = z.discriminatedUnion('kind', [
     input: anyJson.describe('the whole input; a mask stands for the secret that is there'),
   }),
   instruction('resume-at', {
-    path: path.describe("an activity on the order's own way"),
+    path: path.describe('an activity that is in no parallel, no loop, no branch that was not taken and no handler that is not at work'),
     undoBetween: z.boolean().describe('true: what was done since is undone first; false: it stays done, and is not requested again'),
   }),
   instruction('recover', {
@@ -84,7 +86,7 @@ export const InstructionBody = z.discriminatedUnion('kind', [
         intervalSeconds: z.number().min(0).max(limits.secondsMax).exactOptional(),
       })
       .exactOptional()
-      .describe('of a retry, or of the innermost one around the activity at `path`'),
+      .describe('settings of the retry at `path`, or of the innermost retry around the activity at `path`'),
     variables: z.record(z.string().min(1).max(bodyLimits.charactersMax), anyJson).exactOptional(),
   }).refine(({ kind: _, reason: __, dryRun: ___, ...changed }) => Object.keys(changed).length > 0, {
     error: 'expected at least one of endBy, maxFailures, retry, variables',
@@ -139,7 +141,9 @@ const UndoPlan = z.strictObject({
       agent: z.string(),
       operation: z.string(),
       input: anyJson.describe('null if the outcome is unknown or the undo is impossible; secrets are masked'),
-      outcomeUnknown: z.boolean().describe('true: a lookup first confirms whether the effect exists'),
+      outcomeUnknown: z
+        .boolean()
+        .describe('true: the operation is asked first whether the effect exists, by its lookup or by another request under the same key'),
       impossible: z.string().optional().describe('why the input of the undo cannot be evaluated; the undo waits for mark-compensated'),
     }),
   ),

@@ -84,7 +84,11 @@ const orderResumeAt = instructing({
   summary: 'Go on at an earlier or later activity',
   options: (command) =>
     command
-      .requiredOption('--path <path>', "an activity on the order's own way", textOption)
+      .requiredOption(
+        '--path <path>',
+        'an activity that is in no parallel, no loop, no branch that was not taken and no handler that is not at work',
+        textOption,
+      )
       .option('--no-undo', 'what was done since stays done, and is not requested again'),
   fields: ({ path, undo = true }) => ({ path, undoBetween: undo }),
 });

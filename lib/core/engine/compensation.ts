@@ -29,7 +29,7 @@ export function undoNext(builder: TransitionBuilder, path: string): void {
   undo(builder, entry, path);
 }
 
-/** Returns the newest undo entry in reach, from the state or from a page. The page may have to be loaded first. */
+/** Returns the newest undo entry in reach, from the state or from a page, which may have to be loaded first. `from`: the page of an entry. */
 function newestOf(builder: TransitionBuilder, reach: Reach): UndoEntry | undefined | 'not known yet' {
   const entry = (builder.state.undo ?? []).findLast((each) => reaches(reach, each));
   if (!builder.state.pagedUndo || (entry && entry.from === undefined)) return entry;
@@ -42,7 +42,10 @@ function newestOf(builder: TransitionBuilder, reach: Reach): UndoEntry | undefin
   return found.searched ? builder.state.undo?.findLast((each) => reaches(reach, each)) : entry;
 }
 
-/** Returns the page below which this scope has no entries. A scope that has closed started after the activities around it. */
+/**
+ * Returns the page below which this scope has no entries. A scope that has closed keeps no such page. It started after the activities around
+ * it, so the page of the innermost open one holds for it too.
+ */
 function floorOf(builder: TransitionBuilder, scope: string): number {
   for (let at: string | undefined = scope; at !== undefined; at = parentOf(at)) {
     const activity = builder.activity(at);
@@ -102,8 +105,8 @@ function begin(builder: TransitionBuilder, path: string, next: Parameters<typeof
 }
 
 /**
- * Repeats the request under the same key. If the step was done, the agent gives the same answer as then; if it refuses,
- * the step was not done.
+ * Asks the agent whether the step was done: by its lookup, if the operation has one, or else by another request under the same key. To
+ * that request the agent gives the same answer as then if the step was done; if it refuses, the step was not done.
  */
 function confirmBeforeUndo(builder: TransitionBuilder, { path, generation, attempt = 1, until }: UndoEntry, parent: string): void {
   builder.put(path, { status: 'Executing', parent });
@@ -165,7 +168,7 @@ export function restartedAfterReplacing(builder: TransitionBuilder, path: string
 export function undoLate(builder: TransitionBuilder, path: string, local: StepState, output: Json): void {
   noteDone(builder, path, local, output);
   const entry = builder.state.undo?.find((each) => each.path === path);
-  // A rule gives the step no undo after all.
+  // The condition of the rule that might have given the step an undo was false.
   if (!entry) return restartedAfterReplacing(builder, path) ? undefined : close(builder, path, { result: 'Canceled' });
   builder.setStep(path, { ...local, mode: 'cancel', phase: 'undoing' });
   undo(builder, entry, path);
@@ -182,7 +185,7 @@ export const failingWork = (program: Program, state: State): readonly string[] =
     return step?.failed && (step.mode === 'undo' || step.mode === 'confirm');
   });
 
-/** Marks an undo that keeps failing as done by a person, or as unnecessary. */
+/** Ends an undo, or the confirmation of an outcome, that keeps failing: a person has undone the step, or it needs no undo. */
 export function markCompensated(builder: TransitionBuilder, path: string): void {
   const undoPath = undoPathOf(path);
   if (builder.stepAt(undoPath)?.mode === 'undo') {

@@ -124,7 +124,14 @@ function ofPath(order: Judged, path: string): readonly InstructionRefusal[] {
     ];
   const obstacle = obstacleAround(order, path);
   if (obstacle === 'loop') return [refusal('inside-loop', `${path} is in a turn of a loop. Name an activity outside of it.`, about)];
-  if (obstacle === 'branch') return [refusal('other-branch', `${path} is not on the order's own way.`, about)];
+  if (obstacle === 'branch')
+    return [
+      refusal(
+        'other-branch',
+        `${path} is in a parallel, in a branch that was not taken, or in a handler that is not at work. Name an activity outside of it.`,
+        about,
+      ),
+    ];
   return [];
 }
 

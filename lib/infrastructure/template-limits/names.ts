@@ -30,6 +30,9 @@ const limits: { readonly [type: string]: { readonly [property: string]: Limit } 
   'AWS::SecretsManager::Secret': { Name: { max: 512 }, Description: description(2048) },
 };
 
+const remedy =
+  'Choose another `name` of OrderProcessing, of the agent or of the client: a short one of lowercase letters, digits and "-". A description comes from the app.';
+
 /** Finds names and descriptions that are too long or have characters that AWS refuses. */
 export const nameLimits: Rule = (template) =>
   Object.entries(limits).flatMap(([type, properties]) =>
@@ -38,16 +41,11 @@ export const nameLimits: Rule = (template) =>
         if (given[property] === undefined) return [];
         const text = deployedText(template, given[property]);
         if (text.length <= max && (pattern?.test(text) ?? true)) return [];
-        return [
-          {
-            rule: 'InvalidName',
-            resource,
-            property,
-            problem: `"${text.slice(0, 80)}" has ${text.length} characters; AWS allows 1 to ${max}${pattern ? ` that match ${pattern.source}` : ''}.`,
-            remedy:
-              'Choose a shorter `name` of OrderProcessing, or a shorter name of the agent or client, in lowercase letters, digits and "-".',
-          },
-        ];
+        const problem =
+          text.length > max
+            ? `"${text.slice(0, 80)}" has ${text.length} characters; AWS allows ${max}.`
+            : `"${text.slice(0, 80)}" does not match ${pattern?.source}, which AWS requires.`;
+        return [{ rule: 'InvalidName', resource, property, problem, remedy }];
       }),
     ),
   );

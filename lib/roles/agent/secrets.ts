@@ -41,7 +41,9 @@ export async function openRequest(
   try {
     input = key ? withInputOpened(request.input, schemas.input, key, found) : request.input;
   } catch {
-    return { problem: `The secrets of order ${request.orderId} cannot be decrypted: its key is another one, or the text was changed.` };
+    return {
+      problem: `The secrets of order ${request.orderId} cannot be decrypted: they were encrypted with another key than the order has now, or the text was changed.`,
+    };
   }
   const secrets = [
     ...new Set([...[...found.keys()].flatMap((text) => textsWithin(JSON.parse(text) as Json)), ...secretTexts(input, ofInput)]),

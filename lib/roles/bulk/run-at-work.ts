@@ -114,7 +114,7 @@ export class RunAtWork {
     const at = clock.now();
     const orders = await matchesOf(this.asked.filter, { store, now: at }, () => this.held.renew());
     if (!orders) {
-      const stopped = { code: 'too-many', detail: `The filter means more than ${ordersMax} orders, which is the limit. Narrow it.` };
+      const stopped = { code: 'too-many', detail: `The filter selects more than ${ordersMax} orders, which is the limit. Narrow it.` };
       await this.held.save((run) => (run.state === 'preparing' ? { state: 'stopped', stopped } : {}));
       return;
     }

@@ -42,7 +42,7 @@ export interface Overview {
   /** The age of the oldest order that is not finished; null if there is none. */
   readonly oldestLiveSeconds: number | null;
   readonly tasks: { readonly open: Count; readonly overdue: Count };
-  /** The groups with the most open exceptions. */
+  /** The groups of alike exceptions with the most that are open. */
   readonly groups: readonly ExceptionGroup[];
   readonly channels: readonly ChannelFigures[];
   /** The last hour, the oldest minute first. */

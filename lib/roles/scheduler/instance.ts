@@ -50,10 +50,10 @@ export type OrderFact =
       readonly type: 'InconsistencyFound';
       readonly id: string;
       readonly cause: { readonly orderId: string; readonly path: string };
-      /** The steps that have read it are undone, or run again: there is no exception. */
+      /** The path of a recovery that undoes the steps that have read it, or runs them again: there is no exception. */
       readonly maskedBy?: string;
     }
-  /** A step has failed after the recovery of `maskedBy` had canceled it. */
+  /** A step has failed after a recovery had canceled it. `maskedBy`: the path of the recovery. */
   | {
       readonly type: 'FaultMasked';
       readonly path: string;
@@ -72,8 +72,9 @@ export type OrderFact =
       readonly rules: readonly AskedRule[];
     }
   | { readonly type: 'ExceptionHandled'; readonly exceptionId: string; readonly handling: Handling }
-  /** Another order began to handle the exception, and has ended. */
+  /** Another order begins to handle the exception. `handler`: its id. */
   | { readonly type: 'HandlerStarted'; readonly exceptionId: string; readonly handler: string; readonly workflow: string }
+  /** The order that handles the exception has ended. */
   | { readonly type: 'HandlerEnded'; readonly exceptionId: string; readonly handler: string; readonly isCompleted: boolean }
   /** A rule in force acts. What it does follows from the action, so a replay needs no rules. */
   | { readonly type: 'RuleActed'; readonly ruleId: string; readonly version: number; readonly action: DecidedAction }
@@ -137,13 +138,13 @@ export interface RunningHandler {
   readonly orderId: string;
   readonly workflow: { readonly name: string; readonly version?: number };
   readonly control: RuleControl;
-  /** The activity that the exception is about. */
+  /** The path of the activity that the exception is about. */
   readonly place: string;
   /** The path at which this order goes on when its handler has ended; only with `control: 'resumed'`. */
   readonly path?: string;
 }
 
-/** Number of idempotency keys of API calls that the state itself keeps. Every write of the order is billed for them. */
+/** Number of idempotency keys of API calls that the instance itself keeps; others are documents. Every write of the order is billed for them. */
 export const keysKept = 20;
 
 export const newInstance: Instance = { state: initialState, tail: [], seq: 0, lastRequested: [] };
@@ -287,7 +288,10 @@ export const newRecord = (
   blob: encodeInstance(newInstance),
 });
 
-/** Omits the pause of a step above its failure limit where it does not apply or is the default, because each write is billed by its bytes. */
+/**
+ * Returns the pause between the requests of a step that has passed its failure limit. It is left out where it is the usual one, or where
+ * steps do not wait: each write is billed by its bytes.
+ */
 function longWaitOf({ onExhausted, longWaitSeconds }: Limits, deploymentMs?: number): Pick<StateRecord, 'longWaitMs'> {
   const ms = longWaitSeconds === undefined ? deploymentMs : longWaitSeconds * 1000;
   return onExhausted !== 'wait' || ms === undefined || ms === usualMs ? {} : { longWaitMs: ms };

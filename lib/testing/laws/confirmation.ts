@@ -19,7 +19,8 @@ function concludedTooEarly({ before, instance, newFacts }: Tracked, toleranceMs:
     .flatMap((fact) => (fact.type === 'ActivityClosed' ? [fact] : []))
     .find(({ path, at }) => {
       const { mode, until = 0 } = (before?.state.activities[path]?.local ?? {}) as Partial<StepState>;
-      const isKnownDone = instance.state.undo?.some((entry) => entry.path === path);
-      return mode === 'confirm' && until > at + toleranceMs && !isKnownDone;
+      // A step that closes with an undo of its own was done.
+      const wasDone = instance.state.undo?.some((entry) => entry.path === path);
+      return mode === 'confirm' && until > at + toleranceMs && !wasDone;
     })?.path;
 }

@@ -87,7 +87,10 @@ export class TestProcess {
 
   /** @throws Error where no process runs. */
   get host(): Host {
-    if (!this.running) throw new Error('No process runs: the system was killed or stopped. Call start().');
+    if (!this.running)
+      throw new Error(
+        'No process runs: the system was killed or stopped. Call start() after kill(); after stop(), call startSystem with the same dataFolder.',
+      );
     return this.running.host;
   }
 

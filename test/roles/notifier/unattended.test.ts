@@ -193,7 +193,7 @@ describe('an order that asks an empty group', () => {
     assert.partialDeepStrictEqual(await taskIn(order, 3), { kind: 'question', state: 'open' });
   });
 
-  test('An order keeps its question if a rule cannot act on it: skip needs a step (F-177)', async (context) => {
+  test('An order keeps its question if the action of a rule does not fit it: the action skip is for steps (F-177)', async (context) => {
     const order = await asked(context, { action: { kind: 'skip', output: {} } });
     await order.look();
     assert.deepEqual(await standing(order), ['Error', false, 'OperatorAsked']);
