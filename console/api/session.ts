@@ -8,6 +8,8 @@ export interface Person {
   readonly subject: string;
   readonly roles: readonly string[];
   readonly groups: readonly string[];
+  /** Whether this system has experiments. */
+  readonly hasChaos: boolean;
 }
 
 export type SignIn =

@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import type * as audit from '#api/schemas/audit';
 import type * as bulk from '#api/schemas/bulk';
 import type * as channels from '#api/schemas/channels';
+import type * as chaos from '#api/schemas/chaos';
 import type * as deadLetters from '#api/schemas/dead-letters';
 import type * as exceptions from '#api/schemas/exceptions';
 import type * as instructions from '#api/schemas/instructions';
@@ -55,3 +56,6 @@ export type Overview = z.output<typeof overview.Overview>;
 export type Count = Overview['processing'];
 
 export type AuditEntry = z.output<typeof audit.AuditEntry>;
+
+export type Chaos = z.output<typeof chaos.Chaos>;
+export type Experiment = z.output<typeof chaos.Experiment>;

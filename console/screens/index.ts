@@ -1,4 +1,5 @@
 import type { ComponentType } from 'preact';
+import { person } from '../api/session.ts';
 import type { IconName } from '../parts/icons.ts';
 
 /** One screen of the console. A new screen is a file in this folder and a line in the table below. */
@@ -10,6 +11,8 @@ export interface Screen {
   readonly group: 'work' | 'know-how' | 'system';
   /** The letter after `g` that leads to it. */
   readonly key: string;
+  /** Whether only a system on one machine has it. */
+  readonly isLocal?: true;
   readonly load: () => Promise<{ readonly default: ComponentType }>;
 }
 
@@ -31,7 +34,11 @@ export const screens: readonly Screen[] = [
   },
   { path: 'agents', name: 'Agents and queues', icon: 'plug', group: 'system', key: 'a', load: () => import('./agents.tsx') },
   { path: 'audit', name: 'Audit', icon: 'book', group: 'system', key: 'u', load: () => import('./audit.tsx') },
+  { path: 'chaos', name: 'Chaos', icon: 'bolt', group: 'system', key: 'c', isLocal: true, load: () => import('./chaos.tsx') },
 ];
+
+/** The screens that this system has. */
+export const screensHere = (): readonly Screen[] => screens.filter(({ isLocal }) => !isLocal || person.value?.hasChaos === true);
 
 export const groups = [
   ['work', ''],

@@ -7,7 +7,7 @@ import type { IconName } from '../parts/icons.ts';
 import { activeKeys } from '../parts/keys.ts';
 import { shortId } from '../parts/text.tsx';
 import { go } from '../router.ts';
-import { screens } from '../screens/index.ts';
+import { screensHere } from '../screens/index.ts';
 import { turnTheme } from './theme.ts';
 
 interface Entry {
@@ -103,7 +103,9 @@ function fixed(): readonly Entry[] {
   const here = activeKeys().filter(({ key }) => !/^g |^[?/]$|^Ctrl/.test(key));
   return [
     ...here.map(({ key, what, run }): Entry => ({ group: 'Here', icon: 'play', name: what, hint: key, run })),
-    ...screens.map(({ name, icon, path, key }): Entry => ({ group: 'Go to', icon, name, hint: `g ${key}`, run: () => go(`/${path}`) })),
+    ...screensHere().map(
+      ({ name, icon, path, key }): Entry => ({ group: 'Go to', icon, name, hint: `g ${key}`, run: () => go(`/${path}`) }),
+    ),
     { group: 'Console', icon: 'eye', name: 'Change the colors', run: turnTheme },
     ...(person.value ? [{ group: 'Console', icon: 'person', name: 'Sign out', run: () => void signOut() } satisfies Entry] : []),
   ];

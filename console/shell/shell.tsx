@@ -10,7 +10,7 @@ import { useKeys } from '../parts/keys.ts';
 import { shown } from '../parts/text.tsx';
 import { Toasts } from '../parts/toast.tsx';
 import { go, href, place } from '../router.ts';
-import { groups, type Screen, screens } from '../screens/index.ts';
+import { groups, type Screen, screens, screensHere } from '../screens/index.ts';
 import { clockTime, inUtc, now } from '../time.ts';
 import { counts, countText, overview, setCount } from './counts.ts';
 import { Help } from './help.tsx';
@@ -33,7 +33,7 @@ export function Shell({ screen, children }: { screen: Screen | undefined; childr
       { key: '/', what: 'Search an id, or run a command', run: () => (overlay.value = 'palette') },
       { key: 'Ctrl+k', what: 'Search an id, or run a command', run: () => (overlay.value = 'palette'), always: true },
       { key: 'u', what: 'Show times in UTC, or in local time', run: () => (inUtc.value = !inUtc.value) },
-      ...screens.map(({ name, path, key }) => ({ key: `g ${key}`, what: `Go to ${name}`, run: () => go(`/${path}`) })),
+      ...screensHere().map(({ name, path, key }) => ({ key: `g ${key}`, what: `Go to ${name}`, run: () => go(`/${path}`) })),
     ],
     [],
   );
@@ -80,7 +80,7 @@ const Rail = ({ screen }: { screen: Screen | undefined }) => (
       {location.host}
     </div>
     {groups.map(([group, title]) => {
-      const mine = screens.filter((each) => each.group === group);
+      const mine = screensHere().filter((each) => each.group === group);
       return (
         <>
           {title !== '' && mine.length > 0 && <h3>{title}</h3>}

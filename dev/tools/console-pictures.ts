@@ -205,6 +205,24 @@ const chooseAll = async (page: Page): Promise<void> => {
   await page.getByText(/can be sent again/).waitFor();
 };
 
+let isBroken = false;
+
+/** Injects some faults, so that the page shows one that is over, one that is under way, and one that has not begun. */
+const breakSome = async (): Promise<void> => {
+  if (isBroken) return;
+  isBroken = true;
+  const isOver = (answer: Answer): boolean => {
+    const { experiments } = answer as unknown as { experiments: readonly { endedAt: string | null }[] };
+    return experiments.every(({ endedAt }) => endedAt !== null);
+  };
+  for (const kind of ['double-message', 'drop-reply']) {
+    await api('POST', '/chaos', { kind, agent: 'shipping', sample: 'ok' });
+    await until('/chaos', isOver);
+  }
+  await api('POST', '/chaos', { kind: 'kill-scheduler', sample: 'two-items' });
+  await pause(6_500);
+};
+
 interface Picture {
   readonly name: string;
   readonly path: string;
@@ -234,6 +252,7 @@ const pictures: readonly Picture[] = [
   { name: 'dead-letters', path: `/agents/submissions?id=${letter}` },
   { name: 'dead-letters-many', path: '/agents/submissions', before: chooseAll },
   { name: 'audit', path: '/audit' },
+  { name: 'chaos', path: '/chaos?agent=shipping', before: breakSome },
 ];
 
 const browser = await openBrowser();

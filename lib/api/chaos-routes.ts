@@ -1,6 +1,6 @@
 import { showChaos, startExperiment, stopExperiment } from './chaos.ts';
 import { type Route, route } from './route.ts';
-import { Chaos, ChaosBody, Experiment } from './schemas/chaos.ts';
+import { Chaos, ChaosBody, ChaosQuery, Experiment } from './schemas/chaos.ts';
 
 /** The calls that inject faults. Any system but that of `npm start` on one machine answers 404. */
 export const chaosRoutes: readonly Route[] = [
@@ -9,6 +9,7 @@ export const chaosRoutes: readonly Route[] = [
     path: '/chaos',
     roles: ['viewer', 'operator'],
     summary: 'On one machine only: show the experiments with injected faults',
+    query: ChaosQuery,
     answers: { 200: { description: 'The latest experiments, and for what a new one may be', schema: Chaos } },
     refusals: ['not-found'],
     handle: showChaos,

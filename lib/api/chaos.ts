@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type * as z from 'zod';
 import type { Json } from '#core/data/json';
 import { timeText } from '#ports/messages';
-import { type Refusal, refuse } from './problem.ts';
+import { badParameter, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
-import type { ChaosBody, experimentKinds } from './schemas/chaos.ts';
+import type { ChaosBody, ChaosQuery, experimentKinds } from './schemas/chaos.ts';
 
 /** One line of what should happen, with the time at which it did. Times are milliseconds since 1970. */
 export interface ExpectedStep {
@@ -39,6 +39,8 @@ export interface Chaos {
   /** Sample orders of the app, by name. */
   readonly samples: ReadonlyMap<string, Sample>;
   list(): readonly Experiment[];
+  /** Returns the faults with what should happen for an agent. `seconds`: how long it lasts by default; 0: it happens once. */
+  faultsFor(agent: string): readonly { readonly kind: Experiment['kind']; readonly seconds: number; readonly steps: readonly string[] }[];
   /** Returns undefined if an experiment of this kind is not over. */
   start(fault: z.output<typeof ChaosBody>, by: string): Experiment | undefined;
   /** Adds orders that were submitted for an experiment. */
@@ -61,10 +63,15 @@ const localOnly = refuse('not-found', {
 });
 
 /** Shows the latest experiments, and for what a new one may be. */
-export const showChaos = ({ api: { chaos } }: Call): Answer | Refusal =>
-  chaos
-    ? json(200, { agents: chaos.agents, samples: [...chaos.samples.keys()], experiments: chaos.list().map(experimentView) })
-    : localOnly;
+export function showChaos({ api: { chaos }, query }: Call<z.output<typeof ChaosQuery>>): Answer | Refusal {
+  if (!chaos) return localOnly;
+  const { agents, samples } = chaos;
+  const { agent = agents[0] ?? '' } = query;
+  if (query.agent !== undefined && !agents.includes(agent))
+    return badParameter('/agent', 'unknown-agent', unknownDetail('agent', agent, agents));
+  const experiments = chaos.list().map(experimentView);
+  return json(200, { agents, faults: chaos.faultsFor(agent), samples: [...samples.keys()], experiments });
+}
 
 /** Injects a fault, and then submits the sample orders that meet it. */
 export async function startExperiment(call: Call<unknown, unknown, z.output<typeof ChaosBody>>): Promise<Answer | Refusal> {
@@ -112,11 +119,15 @@ function unknownIn(body: z.output<typeof ChaosBody>, { agents, samples }: Chaos)
   for (const what of ['agent', 'sample'] as const) {
     const name = given[what];
     if (name === undefined || known[what].includes(name)) continue;
-    const detail = `The app has no ${what} "${name}". Name one of: ${known[what].join(', ') || 'none is declared'}.`;
-    return refuse('invalid', { errors: [{ pointer: `/${what}`, code: `unknown-${what}`, detail }] });
+    return refuse('invalid', {
+      errors: [{ pointer: `/${what}`, code: `unknown-${what}`, detail: unknownDetail(what, name, known[what]) }],
+    });
   }
   return undefined;
 }
+
+const unknownDetail = (what: string, name: string, known: readonly string[]): string =>
+  `The app has no ${what} "${name}". Name one of: ${known.join(', ') || 'none is declared'}.`;
 
 const experimentView = ({ startedAt, endedAt, steps, ...rest }: Experiment) => ({
   ...rest,

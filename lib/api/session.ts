@@ -47,8 +47,8 @@ export function showSignIn({ api: { signIn } }: Call): Answer {
 }
 
 /** Says as whom the caller is signed in. */
-export const showSession = ({ caller }: Call): Answer =>
-  json(200, { subject: caller.subject, roles: [...caller.roles], groups: caller.groups });
+export const showSession = ({ api, caller }: Call): Answer =>
+  json(200, { subject: caller.subject, roles: [...caller.roles], groups: caller.groups, hasChaos: api.chaos !== undefined });
 
 /** Starts a session with a code. Its lifetime is that of the token in it. */
 export async function startSession({ api: { signIn }, headers }: Call<unknown, SessionHeaders>): Promise<Answer | Refusal> {

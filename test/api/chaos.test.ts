@@ -23,6 +23,7 @@ test('a system that is not the host of one machine refuses every experiment, and
     assert.deepEqual([status, json.errors[0].code], [404, 'local-only'], `${method} ${path}`);
     assert.match(json.errors[0].detail, /npm start/);
   }
+  assert.equal((await ask('GET', '/session', { as: 'admin' })).json.hasChaos, false);
 });
 
 test('an experiment starts with what should happen and with its sample order, and a person ends it', async () => {
@@ -38,6 +39,8 @@ test('an experiment starts with what should happen and with its sample order, an
 
 test('an experiment that cannot start changes nothing, and its refusal names the place and the remedy', async () => {
   const { ask } = local();
+  const agents = await ask('GET', '/chaos?agent=bank', { as: 'viewer' });
+  assert.deepEqual([agents.status, agents.json.errors[0].code], [400, 'unknown-agent']);
   const refusals = [
     [{ ...drop, agent: 'bank' }, 422, 'The app has no agent "bank". Name one of: payment, stock.'],
     [{ ...drop, sample: 'tea' }, 422, 'The app has no sample "tea". Name one of: ok.'],

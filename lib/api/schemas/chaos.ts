@@ -48,8 +48,21 @@ export const Experiment = z.strictObject({
     .describe('what should happen, in order'),
 });
 
+export const ChaosQuery = z.strictObject({
+  agent: z.string().min(1, 'expected the name of an agent').max(64, 'expected the name of an agent').exactOptional(),
+});
+
 export const Chaos = z.strictObject({
   agents: z.array(z.string()),
+  faults: z
+    .array(
+      z.strictObject({
+        kind: z.enum(experimentKinds),
+        seconds: z.int().describe('how long it lasts by default; 0: it happens once'),
+        steps: z.array(z.string()).describe('what should happen, in order'),
+      }),
+    )
+    .describe('the faults that may be injected, with what should happen for the agent of the query, or for the first one'),
   samples: z.array(z.string()).describe('the sample orders of the app, by name'),
   experiments: z.array(Experiment).describe('the latest 20, newest first'),
 });

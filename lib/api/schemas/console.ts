@@ -17,4 +17,9 @@ export const SignInKind = z.union([
 
 export const SessionStarted = z.strictObject({ expiresInSeconds: z.int() });
 
-export const Session = z.strictObject({ subject: z.string(), roles: z.array(z.string()), groups: z.array(z.string()) });
+export const Session = z.strictObject({
+  subject: z.string(),
+  roles: z.array(z.string()),
+  groups: z.array(z.string()),
+  hasChaos: z.boolean().describe('whether this system has experiments: only the host of one machine has'),
+});

@@ -10,7 +10,7 @@ export const doubleMessage: CreateFault = ({ agent, happened }) => {
   return {
     steps: [
       `The queue delivers one request to ${agent} twice.`,
-      `${agent} takes both. They have one idempotency key, so the service has the effect once.`,
+      'The agent takes both. They have one idempotency key, so the service has the effect once.',
       'Two replies come back. The scheduler applies one and acknowledges both, so the order continues once.',
     ],
     delivered(queue, { body }) {

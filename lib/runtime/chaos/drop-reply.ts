@@ -11,7 +11,7 @@ export const dropReply: CreateFault = ({ agent, happened }) => {
     steps: [
       `A reply of ${agent} gets lost on its way to the scheduler.`,
       'The step has no reply within its time limit, so the supervisor requests it again, under the same idempotency key.',
-      `${agent} replies again, and the scheduler continues the order.`,
+      'The agent replies again, and the scheduler continues the order.',
     ],
     loses({ queue, body }) {
       const about = aboutOf(body);

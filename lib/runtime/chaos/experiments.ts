@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Chaos, ExpectedStep, Experiment } from '#api/chaos';
+import { experimentKinds } from '#api/schemas/chaos';
 import type { Clock } from '#ports/clock';
 import type { Fault } from './fault.ts';
 import { faults } from './faults.ts';
@@ -7,7 +8,7 @@ import { faults } from './faults.ts';
 /** How many experiments a process remembers. */
 const keptMax = 20;
 
-export interface Experiments extends Pick<Chaos, 'list' | 'start' | 'submitted' | 'stop'> {
+export interface Experiments extends Pick<Chaos, 'list' | 'faultsFor' | 'start' | 'submitted' | 'stop'> {
   /** Returns the faults that act now. */
   readonly active: () => readonly Fault[];
 }
@@ -41,6 +42,11 @@ export function createExperiments(clock: Clock, interrupt: () => void): Experime
   return {
     active: () => active,
     list: () => known,
+    faultsFor: (agent) =>
+      experimentKinds.map((kind) => {
+        const { create, seconds } = faults[kind];
+        return { kind, seconds, steps: create({ agent, ms: seconds * 1000, clock, happened: () => {}, interrupt: () => {} }).steps };
+      }),
     start(asked, by) {
       const { kind } = asked;
       if (known.some((each) => each.kind === kind && each.endedAt === null)) return undefined;

@@ -12,7 +12,7 @@ export const silenceAgent: CreateFault = ({ agent, ms, clock, happened, interrup
     steps: [
       `A request waits, because ${agent} takes none for ${ms / 1000} s.`,
       'The step has no reply within its time limit, so the supervisor requests it again.',
-      `${agent} takes requests again, and the scheduler continues the order with its reply.`,
+      'The agent takes requests again, and the scheduler continues the order with its reply.',
     ],
     silences: (queue) => queue === queueNames.requests(agent) && clock.now() < until,
     waits() {

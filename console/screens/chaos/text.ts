@@ -1,0 +1,34 @@
+import type { Experiment } from '../../api/types.ts';
+import type { IconName } from '../../parts/icons.ts';
+
+interface Words {
+  readonly title: string;
+  /** What the button does, for an agent and a number of seconds. */
+  readonly button: (agent: string, seconds: number) => string;
+  readonly icon: IconName;
+  readonly needsAgent: boolean;
+}
+
+/** The words for each kind of experiment, in the order of the page. */
+export const words: { readonly [kind in Experiment['kind']]: Words } = {
+  'drop-reply': { title: 'Drop a reply', button: (agent) => `Drop the next reply of ${agent}`, icon: 'letter', needsAgent: true },
+  'silence-agent': {
+    title: 'Silence an agent',
+    button: (agent, seconds) => `Silence ${agent} for ${seconds} s`,
+    icon: 'pause',
+    needsAgent: true,
+  },
+  'kill-scheduler': {
+    title: 'Kill the scheduler',
+    button: (_, seconds) => `Kill the scheduler for ${seconds} s`,
+    icon: 'cancel',
+    needsAgent: false,
+  },
+  'double-message': { title: 'Double a message', button: (agent) => `Double the next request to ${agent}`, icon: 'copy', needsAgent: true },
+  'sicken-service': {
+    title: 'Sicken a service',
+    button: (agent, seconds) => `Sicken the service of ${agent} for ${seconds} s`,
+    icon: 'bolt',
+    needsAgent: true,
+  },
+};
