@@ -149,7 +149,8 @@ function instructionOf({ caller, body }: InstructionCall): Instruction {
 
 /** Adds the undo plan to a dry run of `compensate`. */
 async function undoOf(call: InstructionCall, { feasible }: Check): Promise<{ readonly undo?: UndoPlan }> {
-  const planned = feasible && call.body.kind === 'compensate' ? await plannedUndo(call, rootPath) : undefined;
+  const { body } = call;
+  const planned = feasible && body.kind === 'compensate' ? await plannedUndo(call, body.path ?? rootPath) : undefined;
   return planned === undefined || isRefusal(planned) ? {} : { undo: planned };
 }
 

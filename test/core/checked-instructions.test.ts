@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { State } from '#core/data/state';
+import { isAt } from '#core/engine/undo-pages';
 import { events, suffer, worldOf } from '../support/chaos.ts';
-import { carryOut, give, instructionsFor, judgedOf, recoveriesFor } from '../support/deeds.ts';
+import { carriedOut, carryOut, give, instructionsFor, judgedOf, recoveriesFor, scopesFor } from '../support/deeds.ts';
 import { startRun, stepMs } from '../support/run.ts';
 import { definitionOf, roots } from '../support/shapes.ts';
 import '../support/seed.ts';
@@ -18,6 +20,35 @@ test('the check of an instruction is the deed: what is undone was foreseen, and 
 
 test('the check of a recovery is the deed: what is undone was foreseen, and nothing else is undone (F-150, F-157)', () => {
   assert.ok(checked(recoveriesFor, numRuns) > numRuns / 4);
+});
+
+test('compensating a scope undoes all that was done in it, nothing else, and the order goes on behind it (F-100, F-157)', () => {
+  let closed = 0;
+  fc.assert(
+    fc.property(roots, events, fc.nat(), (shape, happen, first) => {
+      const world = worldOf(startRun(definitionOf(shape)));
+      world.run.happen({ type: 'started', stepMs });
+      suffer(world, happen.slice(0, first % 14));
+      for (const instruction of scopesFor(world)) {
+        const done = give(world, judgedOf(world), instruction);
+        if (!done) continue;
+        // A reply that came meanwhile may make another branch fail, which undoes more.
+        if (Object.entries(done.state.activities).some(([path, { status }]) => !isAt(path, instruction.path) && status !== 'Executing'))
+          continue;
+        const isUndone = ({ activities }: State): boolean => activities[instruction.path]?.status === 'Executing';
+        const { undone, state } = carriedOut(world, done, isUndone);
+        const about = JSON.stringify(instruction);
+        const outside = undone.filter((path) => !isAt(path, instruction.path));
+        assert.deepEqual(outside, [], `${about}: undone outside of the scope`);
+        if (state.activities[instruction.path]) continue;
+        closed += 1;
+        const left = (state.undo ?? []).filter(({ path }) => isAt(path, instruction.path));
+        assert.deepEqual(left, [], `${about}: left in the scope`);
+      }
+    }),
+    { numRuns },
+  );
+  assert.ok(closed > numRuns / 10, `${closed} scopes were compensated`);
 });
 
 /** Checks and carries out instructions about random orders; returns how many were feasible. */

@@ -47,6 +47,10 @@ const table: readonly Row[] = [
   [['compensate', 'cancel'], [{ ...stuck, stuck: false }], 'running'],
   [['compensate', 'cancel'], [stuck], 'failed-again'],
   [['compensate', 'cancel'], [blocked('order/charge')], 'failed-otherwise'],
+  [['compensate-scope'], [closed('order/charge')], 'passed'],
+  [['compensate-scope'], [stuck], 'failed-again'],
+  [['compensate-scope'], [blocked('order/papers')], 'failed-otherwise'],
+  [['compensate-scope'], [given('compensate'), ended('compensated')], 'void'],
 ];
 
 const linesOf = (facts: readonly Line[]): string =>

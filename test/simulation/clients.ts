@@ -185,7 +185,7 @@ export class Clients {
     const answers = { answer: { yes: isWrong ? 'perhaps' : true, note: secretOf('somebody') } };
     const answer = kind === 'resubmit' && !this.isBeingUndone(orderId) && chance.happens(0.5) ? answers : {};
     const key = `decision-${++this.calls}`;
-    const decision: Decision = { kind, by: 'operator', reason: key, ...answer };
+    const decision: Decision = { kind, by: 'operator', reason: key, ...answer, ...(kind === 'compensate' ? this.scopeFor(orderId) : {}) };
     if (chance.happens(0.5))
       this.instruct(orderId, decision, key, { foresees: chance.happens(0.4), isWrong: isWrong && 'answer' in answer });
     else this.decideAsSeen(orderId, decision, key, isWrong && 'answer' in answer);
@@ -195,6 +195,15 @@ export class Clients {
   private isBeingUndone(orderId: string): boolean {
     const state = this.reach.shared.last.get(orderId)?.state;
     return state !== undefined && decodeInstance(state).state.ending !== undefined;
+  }
+
+  /** Every second undo is one of a scope, if the failed step is inside one. */
+  private scopeFor(orderId: string): { readonly path?: string } {
+    const state = this.reach.shared.last.get(orderId)?.state;
+    const { blocked, activities = {} } = (state && decodeInstance(state).state) ?? {};
+    const around = Object.keys(activities).filter((path) => path !== 'order' && blocked?.path.startsWith(`${path}/`));
+    const innermost = around.toSorted((one, other) => other.length - one.length)[0];
+    return innermost !== undefined && this.calls % 2 === 0 ? { path: innermost } : {};
   }
 
   /** The operator reads the order, and decides some time later: the order may have continued meanwhile. */

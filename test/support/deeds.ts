@@ -59,6 +59,7 @@ export function instructionsFor({ run }: World): readonly OrderInstruction[] {
       { kind: 'mark-compensated', path },
       { kind: 'resume-at', path, undoBetween: true },
       { kind: 'resume-at', path, undoBetween: false },
+      { kind: 'compensate', path },
     ]),
   ];
 }
@@ -66,6 +67,10 @@ export function instructionsFor({ run }: World): readonly OrderInstruction[] {
 /** Returns a recovery at each activity. That of the whole order is what `compensate` is, from any state. */
 export const recoveriesFor = ({ run }: World): readonly OrderInstruction[] =>
   [...run.program.nodes.keys()].flatMap((path) => (path === 'order' ? [] : [{ kind: 'recover', path } as const]));
+
+/** Returns an instruction that undoes each scope of an order alone. */
+export const scopesFor = ({ run }: World): readonly { readonly kind: 'compensate'; readonly path: string }[] =>
+  Object.keys(run.state.activities).flatMap((path) => (path === 'order' ? [] : [{ kind: 'compensate', path } as const]));
 
 interface Given {
   readonly check: Omit<Check, 'estimate'>;
@@ -98,12 +103,19 @@ function applied({ run }: World, state: State, content: EventContent & { readonl
 }
 
 /** Carries the instruction out against the services, until nothing is undone or confirmed. Returns the steps that were undone. */
-export function carryOut(world: World, given: Given): readonly string[] {
+export const carryOut = (world: World, given: Given): readonly string[] => carriedOut(world, given).undone;
+
+/** Does what `carryOut` does, as long as `goesOn` says. Returns the state after it, too. */
+export function carriedOut(
+  world: World,
+  given: Given,
+  goesOn: (state: State) => boolean = () => true,
+): { readonly undone: readonly string[]; readonly state: State } {
   const { run, service } = world;
   const asked = [...run.requests, ...given.requests];
   const undone: string[] = [];
   let { state } = given;
-  for (let turn = 0, at = run.now; turn < 300 && state.phase === 'running'; turn++) {
+  for (let turn = 0, at = run.now; turn < 300 && state.phase === 'running' && goesOn(state); turn++) {
     const before = state;
     const steps = Object.keys(state.activities).flatMap((path) => {
       const step = stepAt(run.program, state, path);
@@ -131,5 +143,5 @@ export function carryOut(world: World, given: Given): readonly string[] {
     }
     if (state === before) break;
   }
-  return undone;
+  return { undone, state };
 }

@@ -147,7 +147,7 @@ function changesNothing(advanceWith: Advance, state: State, event: Event, what: 
 /** Asserts that a blocked order begins no activity, and that a closed order ignores every event. */
 function checkSilence(before: State, event: Event, { state, commands }: Transition): void {
   if (before.phase === 'closed' && event.type !== 'compensatedByCaller') assert.equal(state, before, 'a closed order stays as it is');
-  if (before.phase === 'blocked' && event.type !== 'resubmitted' && event.type !== 'canceled')
+  if (before.phase === 'blocked' && !['resubmitted', 'canceled', 'instructed'].includes(event.type))
     assert.deepEqual(event.type === 'terminated' ? requestsIn(commands) : commands, [], 'a blocked order starts nothing');
   if (before.phase === 'suspended' && event.type !== 'resumed' && event.type !== 'canceled')
     assert.deepEqual(event.type === 'terminated' ? requestsIn(commands) : commands, [], 'a suspended order starts nothing');

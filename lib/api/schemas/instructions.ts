@@ -51,7 +51,11 @@ export const InstructionBody = z.discriminatedUnion('kind', [
     completeWithinSeconds: z.int().min(1).max(limits.secondsMax).exactOptional().describe('the time limit of the whole order, from now'),
     answer: anyJson.exactOptional().describe('the answer to the question for which the order is blocked'),
   }),
-  instruction('compensate', {}),
+  instruction('compensate', {
+    path: path
+      .exactOptional()
+      .describe('an open scope around the blocked activity, behind which the order goes on; default: the whole order'),
+  }),
   instruction('mark-compensated', {
     path: path
       .exactOptional()

@@ -20,7 +20,9 @@ export function cancel(builder: TransitionBuilder, path: string): void {
   if (builder.behavior(path).cancel && builder.jobs.isStarting(path)) return builder.jobs.later({ do: 'cancel', path });
 
   const cleanUp =
-    activity.status === 'Executing' ? builder.behavior(path).cancel?.(node, activity.local, builder.context(path)) : undefined;
+    activity.status === 'Executing' && !activity.resumes
+      ? builder.behavior(path).cancel?.(node, activity.local, builder.context(path))
+      : undefined;
   builder.canceling(path);
   if (cleanUp) builder.patch(path, { cleanUp: cleanUp.run });
   cancelChildren(builder, path);

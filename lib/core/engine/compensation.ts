@@ -12,13 +12,12 @@ import { handlerAround } from './fault-routing.ts';
 import { sendRequests } from './requests.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { isKnownDone, noteDone, noteRefused, noteUndone } from './undo-list.ts';
-import { pageIn, type Reach, reaches, undoneScope } from './undo-pages.ts';
+import { isWithin, pageIn, type Reach, reaches, undoneScope } from './undo-pages.ts';
 
 /** Undoes the newest work left in the scope of the activity at this path. If none is left, that activity continues. */
 export function undoNext(builder: TransitionBuilder, path: string): void {
   const scope = undoneScope(builder.activity(path));
-  // A handler does not undo its own work. An outer scope may undo it later.
-  const entry = scope === undefined ? undefined : newestOf(builder, { scope, own: handlerAround(builder, path) });
+  const entry = scope === undefined ? undefined : newestOf(builder, { scope, own: ownOf(builder, path, scope) });
   if (entry === 'not known yet') return;
   if (!entry) return nothingLeft(builder, path, scope);
   // Another activity already undoes or confirms this step. When that closes, `continueUndoing` calls this function
@@ -27,6 +26,12 @@ export function undoNext(builder: TransitionBuilder, path: string): void {
   if (asked ?? builder.activity(undoPathOf(entry.path))) return;
   if (!isKnownDone(entry)) return confirmBeforeUndo(builder, entry, path);
   undo(builder, entry, path);
+}
+
+/** Returns the handler whose own work stays when it undoes a scope around it. An outer scope may undo that work later. */
+function ownOf(builder: TransitionBuilder, path: string, scope: string): string | undefined {
+  const handler = handlerAround(builder, path);
+  return handler !== undefined && isWithin(handler, scope) ? handler : undefined;
 }
 
 /** Returns the newest undo entry in reach, from the state or from a page, which may have to be loaded first. `from`: the page of an entry. */

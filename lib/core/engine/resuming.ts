@@ -2,12 +2,16 @@ import { localOf, runsAgain } from '#core/activities/index';
 import type { ActivityState } from '#core/data/state';
 import type { Activity } from '#core/definition/definition';
 import { cancel } from './cancellation.ts';
+import { close } from './closing.ts';
 import { isUndoing, undoNext } from './compensation.ts';
-import { variablesOf } from './memory.ts';
+import { variablesOf, withoutOutputsIn } from './memory.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { execute } from './verbs.ts';
 
-/** Has an open activity go on at an activity inside it: its work is canceled, these scopes are undone, then the target starts. */
+/**
+ * Has an open activity go on at an activity inside it: its work is canceled, these scopes are undone, then the target starts. If the
+ * target is the activity itself, it closes.
+ */
 export function resumeInside(builder: TransitionBuilder, path: string, to: string, scopes: readonly string[]): void {
   const { local } = builder.activity(path) ?? {};
   builder.patch(path, { resumes: { to, scopes, ...(local === undefined ? {} : { local }) } });
@@ -22,9 +26,16 @@ export function continueResuming(builder: TransitionBuilder, path: string): void
   if (isUndoing(builder, path)) return undoNext(builder, path);
   const [scope, ...scopes] = resumes.scopes;
   if (scope === undefined) endRecovery(builder);
+  if (scope === undefined && resumes.to === path) return closeUndone(builder, path);
   if (scope === undefined) return startTowards(builder, path, resumes.to, resumes.local);
   builder.patch(path, { local: { scope }, resumes: { ...resumes, scopes } });
   undoNext(builder, path);
+}
+
+/** Closes a scope that a person has undone, as one whose handler has ended. */
+function closeUndone(builder: TransitionBuilder, path: string): void {
+  builder.replaceState(withoutOutputsIn(builder.state, `${path}/`));
+  close(builder, path, { result: 'Succeeded' });
 }
 
 /** Nothing of the affected scope is left. */

@@ -2,6 +2,7 @@ import { isQuestion } from '#core/data/fault';
 import { definitionPath, isUndoPath } from '#core/data/ids';
 import type { CoreFact } from '#core/data/journal';
 import type { Outcome } from '#core/data/state';
+import { rootPath } from '#core/definition/definition';
 import { nodeAt, type Program } from '#core/definition/program';
 import { readersOf } from '#core/views/readers';
 import { exceptionFingerprint } from './fingerprint.ts';
@@ -25,11 +26,11 @@ export interface Watch {
 type LaterFact =
   | CoreFact
   | { readonly type: 'OrderProcessed'; readonly outcome: Outcome }
-  | { readonly type: 'InstructionGiven'; readonly kind: string }
-  | { readonly type: 'RuleActed'; readonly action: RuleAct };
+  | { readonly type: 'InstructionGiven'; readonly kind: string; readonly after?: { readonly path?: unknown } }
+  | { readonly type: 'RuleActed'; readonly action: Action };
 
 /** How the actions of one kind are judged. */
-type Judgment = 'step' | 'next' | 'next-or-end' | 'undo';
+type Judgment = 'step' | 'next' | 'next-or-end' | 'undo' | 'scope';
 
 const judgments: { readonly [kind: string]: Judgment } = {
   resubmit: 'step',
@@ -42,14 +43,20 @@ const judgments: { readonly [kind: string]: Judgment } = {
   'resume-at': 'next',
   skip: 'next-or-end',
   compensate: 'undo',
+  /** A scope of the order is undone: it closes, and the order goes on. */
+  'compensate-scope': 'scope',
   cancel: 'undo',
 };
 
-/** The action of a rule. */
-type RuleAct = { readonly kind: string; readonly path?: unknown };
+/** An instruction, or the action of a rule. */
+type Action = { readonly kind: string; readonly path?: unknown };
 
-/** Returns the kind as which the action of a rule is judged. */
-export const judgedAs = ({ kind, path }: RuleAct): string => (kind !== 'recover' ? kind : path === undefined ? 'compensate' : 'resume-at');
+/** Returns the kind as which an action is judged. */
+export function judgedAs({ kind, path }: Action): string {
+  const isOfOrder = path === undefined || path === rootPath;
+  if (kind === 'recover') return isOfOrder ? 'compensate' : 'resume-at';
+  return kind === 'compensate' && !isOfOrder ? 'compensate-scope' : kind;
+}
 
 /** Actions that end an order, whatever became of the one before. */
 const ends: ReadonlySet<string> = new Set(['terminate', 'cancel', 'compensate', 'restart']);
@@ -74,13 +81,13 @@ export function judge(program: Program, watch: Watch, facts: readonly { readonly
 function judgeFact(program: Program, watch: Watch, fact: LaterFact): Watch | Verdict {
   switch (fact.type) {
     case 'InstructionGiven':
-      return ends.has(fact.kind) ? 'void' : watch;
+      return ends.has(judgedAs({ kind: fact.kind, path: fact.after?.path })) ? 'void' : watch;
     case 'RuleActed':
       return ends.has(judgedAs(fact.action)) ? 'void' : watch;
     case 'OrderBlocked':
       return isQuestion(fact.fault) ? watch : failed(isAgain(program, watch, fact));
     case 'UndoFailed':
-      return fact.stuck ? failed(judgmentOf(watch) === 'undo') : watch;
+      return fact.stuck ? failed(judgmentOf(watch) === 'undo' || judgmentOf(watch) === 'scope') : watch;
     case 'ActivitySkipped':
       return fact.path === watch.path && judgmentOf(watch) === 'step' ? 'void' : watch;
     case 'ActivityStarted':
@@ -110,6 +117,7 @@ function isAgain(program: Program, watch: Watch, { path, fault }: Extract<LaterF
     case 'next-or-end':
       return watch.path !== undefined && readersOf(program, nodeAt(program, watch.path).name).includes(definitionPath(path));
     case 'undo':
+    case 'scope':
       return false;
   }
 }
@@ -125,7 +133,7 @@ function started(watch: Watch, path: string): Watch {
 const isJudgedByNext = (watch: Watch): boolean => judgmentOf(watch) === 'next' || judgmentOf(watch) === 'next-or-end';
 
 function closed(watch: Watch, { path, result }: Extract<LaterFact, { type: 'ActivityClosed' }>): Watch | Verdict {
-  const awaited = isJudgedByNext(watch) ? watch.next : judgmentOf(watch) === 'step' ? watch.path : undefined;
+  const awaited = isJudgedByNext(watch) ? watch.next : judgmentOf(watch) === 'undo' ? undefined : watch.path;
   if (awaited === undefined || path !== awaited) return watch;
   if (result === 'Succeeded') return 'passed';
   // A handler took a fault of the activity, so there is no exception.

@@ -72,7 +72,9 @@ function inTheirOrder({ undo = [], activities }: State): readonly UndoEntry[] {
   const first = Object.entries(activities).flatMap(([at, activity]) => {
     const scope = undoneScope(activity);
     const handler = handlerAround(activities, at);
-    return scope === undefined ? [] : newestFirst.filter(({ path }) => isAt(path, scope) && !(handler && isAt(path, handler)));
+    return scope === undefined
+      ? []
+      : newestFirst.filter(({ path }) => isAt(path, scope) && !(handler && isWithin(handler, scope) && isAt(path, handler)));
   });
   return [...new Set([...first, ...newestFirst])];
 }

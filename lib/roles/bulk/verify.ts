@@ -1,4 +1,4 @@
-import { isJudged, type Verdict as Judged, judge } from '#core/exceptions/verdict';
+import { isJudged, type Verdict as Judged, judge, judgedAs } from '#core/exceptions/verdict';
 import type { Definitions } from '#ports/definitions';
 import type { Store } from '#ports/store';
 import { exceptionIdOf } from '#roles/exceptions/ids';
@@ -41,19 +41,27 @@ async function verifyRestart(order: AppliedOrder, restartedAs: string, ports: Po
   return loaded ? judged(loaded, order, await journalOf(loaded, ports.store), ports) : 'running';
 }
 
-async function judged(loaded: Loaded, { orderId, seq, kind }: AppliedOrder, facts: readonly JournalEntry[], { store }: Ports) {
+async function judged(loaded: Loaded, { orderId, seq, kind }: AppliedOrder, journal: readonly JournalEntry[], { store }: Ports) {
   if (!isJudged(kind)) return 'running';
   const exception = seq === 0 ? undefined : await exceptionOf(exceptionIdOf(orderId, seq), store);
-  const { path, fingerprint } = exception ?? {};
-  const watch = { kind, ...(path ? { path } : {}), ...(fingerprint === undefined ? {} : { fingerprint }) };
-  const verdict = judge(loaded.program, watch, facts);
+  const { fingerprint } = exception ?? {};
+  const [first, ...others] = journal;
+  const isGiven = first?.type === 'InstructionGiven' && first.kind === kind;
+  const chosen = isGiven ? first.after?.['path'] : undefined;
+  const path = typeof chosen === 'string' ? chosen : exception?.path;
+  const watch = {
+    kind: judgedAs({ kind, path: chosen }),
+    ...(path ? { path } : {}),
+    ...(fingerprint === undefined ? {} : { fingerprint }),
+  };
+  const verdict = judge(loaded.program, watch, isGiven ? others : journal);
   return typeof verdict === 'string' ? verdictOfRun(verdict) : 'running';
 }
 
 /** A run has no figure for orders that somebody ended otherwise. */
 const verdictOfRun = (verdict: Judged): Verdict => (verdict === 'void' ? 'failed-otherwise' : verdict);
 
-/** Returns the journal after the instruction of the run: the first of its kind after the exception. */
+/** Returns the journal from the instruction of the run on: the first of its kind after the exception. */
 async function factsSince(loaded: Loaded, { orderId, seq, kind }: AppliedOrder, store: Ports['store']): Promise<readonly JournalEntry[]> {
   const { tail } = loaded.instance;
   const after = sinceInstruction(tail, { kind, exceptionId: exceptionIdOf(orderId, seq), seq });
@@ -68,7 +76,7 @@ function sinceInstruction(
   const detected = entries.findIndex((entry) => entry.type === 'ExceptionDetected' && entry.exceptionId === exceptionId);
   const given =
     seq === 0 || detected < 0 ? entries.findLastIndex(isGiven) : entries.findIndex((entry, at) => at > detected && isGiven(entry));
-  return given < 0 ? undefined : entries.slice(given + 1);
+  return given < 0 ? undefined : entries.slice(given);
 }
 
 const journalOf = async ({ record, instance }: Loaded, store: Pick<Store, 'pages'>): Promise<readonly JournalEntry[]> =>

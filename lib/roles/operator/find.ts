@@ -1,3 +1,4 @@
+import { rootPath } from '#core/definition/definition';
 import { InvariantError, isDamage } from '#ports/errors';
 import type { Found, Orders } from '#roles/scheduler/orders';
 import type { Given } from './instruction.ts';
@@ -9,7 +10,7 @@ export type Find = (orderId: string) => Promise<Found | undefined>;
  * Runs `decide` on the order as it is stored. If its instance is damaged or inconsistent, `decide` runs again on the instance that the
  * journal tells exactly. If it tells none, `decide` runs on one that can be undone or ended, for decisions that do so.
  */
-export async function onOrder<T>({ kind }: Given, orders: Orders, decide: (find: Find) => Promise<T>): Promise<T> {
+export async function onOrder<T>(decision: Given, orders: Orders, decide: (find: Find) => Promise<T>): Promise<T> {
   const found = (read: Orders['load']) => async (orderId: string) => {
     const loaded = await read(orderId);
     return loaded && { loaded, losses: [] };
@@ -24,7 +25,8 @@ export async function onOrder<T>({ kind }: Given, orders: Orders, decide: (find:
         return read(orderId);
       });
   const refolded: Find = found(orders.refold);
-  const ends = kind === 'compensate' || kind === 'terminate';
+  const { kind } = decision;
+  const ends = (kind === 'compensate' && (decision.path ?? rootPath) === rootPath) || kind === 'terminate';
   const ways = [stored, storedOr(refolded), refolded, ...(ends ? [storedOr(orders.rebuild), orders.rebuild] : [])];
   let shown: unknown;
   for (const find of ways) {

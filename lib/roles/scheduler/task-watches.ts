@@ -1,4 +1,4 @@
-import { isJudged, judge, type Verdict, type Watch } from '#core/exceptions/verdict';
+import { isJudged, judge, judgedAs, type Verdict, type Watch } from '#core/exceptions/verdict';
 import { announcedAs, type OpenCause, type OutboxEntry } from '#ports/records';
 import type { Cause } from '#roles/exceptions/causes';
 import { exceptionFingerprintOf } from '#roles/exceptions/causes';
@@ -20,7 +20,8 @@ const watchesMax = 8;
 export function watchInstruction(draft: Draft, { seq, hasNoTask }: OpenCause, before: Cause | undefined): Draft {
   const { decidedBy, instance, record, loaded } = draft;
   if (!decidedBy || hasNoTask || !isJudged(decidedBy.instruction.kind)) return draft;
-  const { kind, path: chosen } = decidedBy.instruction;
+  const { path: chosen } = decidedBy.instruction;
+  const kind = judgedAs(decidedBy.instruction);
   const given = instance.tail.findLast((entry) => entry.type === 'InstructionGiven' && entry.seq > loaded.instance.seq);
   const path = typeof chosen === 'string' ? chosen : before?.fault.source;
   const watch: TaskWatch = {

@@ -56,7 +56,7 @@ function notFeasible({ kind }: Given, { processState, suspended }: StateRecord, 
 }
 
 /** Returns how the state after the write differs from the meaning of the instruction. */
-function wrongEffect({ kind }: Given, { state, before, instance, newFacts }: Tracked): string | undefined {
+function wrongEffect({ kind, after }: Given, { state, before, instance, newFacts }: Tracked): string | undefined {
   const isBlocked = newFacts.some(({ type }) => type === 'OrderBlocked');
   // A rule may suspend an order in the write in which a person resumes it.
   if (state.suspended && isSuspendedByRule(newFacts)) return undefined;
@@ -69,7 +69,7 @@ function wrongEffect({ kind }: Given, { state, before, instance, newFacts }: Tra
     return `left the order ${state.lockedBy === null ? 'without an owner' : 'with its fault'}`;
   const ending = state.outcome ?? instance.state.ending?.outcome;
   if (kind === 'cancel' && ending !== 'canceled') return `led to ${ending}`;
-  if (kind === 'compensate' && ending !== 'compensated') return `led to ${ending}`;
+  if (kind === 'compensate' && after?.['path'] === undefined && ending !== 'compensated') return `led to ${ending}`;
   if (kind === 'terminate' && state.outcome !== 'terminated') return `led to ${state.processState} ${state.outcome}`;
   if (kind === 'mark-compensated' && !newFacts.some(({ type }) => type === 'MarkedCompensated')) return 'marked nothing';
   const isContinued = newFacts.some(({ type }) => type === 'OrderUnblocked' || type === 'StepRequested' || type === 'ActivityStarted');
@@ -142,7 +142,7 @@ function isFeasible(
   if (state.suspended && kind === 'resubmit') return false;
   if (ending) return kind === 'resubmit' && isError && !answers;
   if (kind === 'cancel') return true;
-  if (kind === 'compensate') return isError;
+  if (kind === 'compensate') return isError && !('path' in decision);
   if (kind === 'resubmit') return isError && endBy === undefined && (blocked?.fault.type === 'OperatorAsked') === answers;
   if (kind === 'signal')
     return (
