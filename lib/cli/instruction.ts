@@ -20,7 +20,7 @@ export interface GivenInstruction {
 }
 
 /** Instructions after which the person cannot go back to the order as it was. */
-export const finalKinds: ReadonlySet<string> = new Set([
+const finalKinds: ReadonlySet<string> = new Set([
   'cancel',
   'compensate',
   'mark-compensated',
@@ -42,15 +42,12 @@ interface Target {
   readonly bodyOf: (instruction: GivenInstruction) => object;
 }
 
-/** Who confirms an instruction that cannot be taken back: a script too, with `--yes`, or only a person at a terminal. */
-export type Confirming = 'everybody' | 'people';
-
 /** Gives an instruction to an order as it was read, or shows its check; with `--all`, to many orders. The person confirms before a command that cannot be taken back. */
 export async function giveInstruction(
   cli: Cli,
   given: string,
   instruction: GivenInstruction,
-  options: InstructionOptions & { readonly confirming?: Confirming | undefined },
+  options: InstructionOptions,
 ): Promise<number | undefined> {
   assertOneOrMany(given, options);
   if (options.all) return giveToMany(cli, instruction, options);
@@ -66,7 +63,7 @@ export async function carryOut(
   cli: Cli,
   { api, orderId, etag, path, bodyOf }: Target,
   instruction: GivenInstruction,
-  { reason, dryRun, yes, confirming }: InstructionOptions & { readonly confirming?: Confirming | undefined },
+  { reason, dryRun, yes }: InstructionOptions,
 ): Promise<number | undefined> {
   const headers = { 'if-match': etag };
   const checked = async () =>
@@ -76,32 +73,28 @@ export async function carryOut(
     cli.print(check, () => checkText(check, cli.paint));
     return check.feasible ? undefined : 1;
   }
-  if (confirming && !yes) await confirmed(cli, { kind: instruction.kind, confirming, checked });
+  if (finalKinds.has(instruction.kind) && !yes) await confirmed(cli, instruction.kind, checked);
   const { body } = await api.call('POST', path, { body: { ...bodyOf(instruction), reason }, headers });
   cli.print(body, () => '');
   cli.terminal.say(`Accepted. To follow the order: redress order watch ${printable(orderId)}`);
   return undefined;
 }
 
-interface Unconfirmed {
-  readonly kind: string;
-  readonly confirming: Confirming;
-  readonly checked: () => Promise<CheckView>;
-}
-
 /**
- * Shows the check of an instruction, and asks the person to confirm. A script of `people` is not asked.
+ * Shows the check of an instruction, and asks the person to confirm.
  *
  * @throws FailedError if the person says no, or if the instruction is infeasible.
  * @throws UsageError if nobody can be asked.
  */
-export async function confirmed(cli: Cli, { kind, confirming, checked }: Unconfirmed): Promise<void> {
-  if (!cli.terminal.canAsk || cli.json) {
-    if (confirming === 'people') return;
-    throw new UsageError(`${kind} cannot be taken back. Look at it with --dry-run, and confirm it with --yes.`);
-  }
+export async function confirmed(cli: Cli, kind: string, checked: () => Promise<CheckView>): Promise<void> {
+  assertAsks(cli, `${kind} cannot be taken back. Look at it with --dry-run, and confirm it with --yes.`);
   const check = await checked();
   cli.terminal.say(checkText(check, cli.paint));
   if (!check.feasible || !(await cli.terminal.confirm(`${kind} cannot be taken back. Go on?`)))
     throw new FailedError('Nothing was changed.');
+}
+
+/** Refuses to go on without `--yes` where nobody can be asked: in a script, and with `--json`. */
+export function assertAsks(cli: Pick<Cli, 'terminal' | 'json'>, otherwise: string): void {
+  if (!cli.terminal.canAsk || cli.json) throw new UsageError(otherwise);
 }

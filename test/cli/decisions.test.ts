@@ -118,13 +118,13 @@ describe('instructions at the command line', () => {
     assert.match(dependents.out, /order\/tell +(data, )?control[\s\S]*No other order has used what it wrote/);
     assert.equal((await system.redress(['order', 'dependents', orderId, 'nowhere'])).exitCode, 1);
 
-    assert.equal((await system.redress(['order', 'cancel', orderId, '--reason', 'too late'])).exitCode, 0);
+    assert.equal((await system.redress(['order', 'cancel', orderId, '--reason', 'too late', '--yes'])).exitCode, 0);
     const alerts = async () => (await system.redress(['alerts'])).out;
     for (let tries = 0; !/Compensation Stuck/.test(await alerts()); tries++) {
       assert.ok(tries < 200, await alerts());
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    const marked = ['order', 'mark-compensated', orderId, '--reason', 'refunded by hand'];
+    const marked = ['order', 'mark-compensated', orderId, '--reason', 'refunded by hand', '--yes'];
     assert.equal((await system.redress([...marked, '--path', 'order/tell'])).exitCode, 1);
     assert.equal((await system.redress(marked)).exitCode, 0);
     assert.equal((await until(orderId, ({ processState }) => processState === 'Processed')).outcome, 'canceled');

@@ -151,7 +151,7 @@ describe('orders at the command line', () => {
     assert.deepEqual([difference, end.processState], [undefined, 'Error']);
   });
 
-  test('a person at a terminal is asked before what cannot be taken back, after its check; a script is not', async () => {
+  test('a person at a terminal is asked before what cannot be taken back, after its check; a script says --yes (F-157)', async () => {
     declined.add('never paid');
     const orderId = await system.order('never paid');
     const ends = (kind: string, ...more: readonly string[]) => ['order', kind, orderId, '--reason', 'ordered twice', ...more];
@@ -163,12 +163,18 @@ describe('orders at the command line', () => {
       assert.deepEqual([exitCode, asked.at(-1), await state()], [1, `${kind} cannot be taken back. Go on?`, 'Error']);
       assert.match(err, /At most \d+ requests, for \$[\d.]+[\s\S]*Nothing was changed\.\n$/);
     }
+    for (const kind of ['cancel', 'compensate', 'mark-compensated', 'terminate', 'recover', 'restart', 'skip']) {
+      const { exitCode, err } = await system.redress(ends(kind));
+      const said = `redress: ${kind} cannot be taken back. Look at it with --dry-run, and confirm it with --yes.\n`;
+      assert.deepEqual([exitCode, err.startsWith(said), await state()], [2, true, 'Error'], err);
+    }
     assert.equal((await system.redress(ends('cancel', '--yes'), { answers })).exitCode, 0);
     assert.deepEqual([asked.length, (await system.redress(['order', 'watch', orderId])).exitCode], [3, 1]);
     const erase = ['order', 'erase', orderId, '--reason', 'the client asks'];
     const kept = await system.redress(erase, { answers });
     assert.deepEqual([kept.exitCode, kept.err], [1, 'redress: Nothing was erased.\n']);
-    assert.equal((await system.redress(erase)).exitCode, 0);
+    assert.equal((await system.redress(erase)).exitCode, 2);
+    assert.equal((await system.redress([...erase, '--yes'])).exitCode, 0);
   });
 
   test('an order in Error is resubmitted, with the reason in its history; a dry run changes nothing', async () => {

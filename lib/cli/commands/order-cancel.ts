@@ -25,15 +25,14 @@ const ending = (
   async run(cli, { path: step, ...options }, [id = '']) {
     const { reason, dryRun, yes } = options;
     const instruction = { kind, ...(step === undefined ? {} : { path: step }) };
-    const confirming = 'people';
-    if (kind !== 'cancel' || dryRun || options.all) return giveInstruction(cli, id, instruction, { ...options, confirming });
+    if (kind !== 'cancel' || dryRun || options.all) return giveInstruction(cli, id, instruction, options);
     assertOneOrMany(id, options);
     // A cancellation needs no ETag: it holds however far the order has come.
     const api = await cli.api('operator');
     const path = orderPath(await resolveOrderId(api, id));
     const checked = async () =>
       (await api.call<CheckView>('POST', `${path}/instructions`, { body: { ...instruction, reason, dryRun: true } })).body;
-    if (!yes) await confirmed(cli, { kind, confirming, checked });
+    if (!yes) await confirmed(cli, kind, checked);
     const { body } = await api.call<OrderView>('POST', `${path}/cancel`, { body: { reason } });
     cli.print(body, () => '');
     cli.terminal.say(`Accepted. To follow the order: redress order watch ${printable(body.orderId)}`);
@@ -42,7 +41,13 @@ const ending = (
 });
 
 export const orderCancel = ending('cancel', 'Cancel an order: undo its completed steps', 'cancel');
-export const orderCompensate = ending('compensate', 'Undo all completed steps of an order in Error', 'compensate');
+export const orderCompensate = ending('compensate', 'Undo the steps of an order in Error, or of one scope', 'compensate', (command) =>
+  command.option(
+    '--path <scope>',
+    'an open scope around the failed step, behind which the order goes on; default: the whole order',
+    textOption,
+  ),
+);
 export const orderTerminate = ending('terminate', 'End an order without undoing anything', 'terminate');
 export const orderMarkCompensated = ending('mark-compensated', 'Mark a failing undo as done by hand', 'mark-compensated', (command) =>
   command.option('--path <step>', 'step whose undo fails; required if there are several', textOption),

@@ -1,5 +1,6 @@
 import type { CliCommand } from '#cli/command';
 import { FailedError } from '#cli/errors';
+import { assertAsks } from '#cli/instruction';
 import { textOption } from '#cli/options';
 import { orderPath, resolveOrderId } from '#cli/orders';
 import { printable } from '#cli/text';
@@ -22,8 +23,8 @@ export const orderErase: CliCommand<{ reason: string; yes?: true }> = {
 
   async run(cli, { reason, yes }, [id = '']) {
     const orderId = await resolveOrderId(await cli.api('operator'), id);
-    const asks = !yes && !cli.json && cli.terminal.canAsk;
-    if (asks && !(await cli.terminal.confirm(`Erase the secrets of ${printable(orderId)} forever?`)))
+    if (!yes) assertAsks(cli, 'Erasing cannot be taken back. Confirm it with --yes.');
+    if (!yes && !(await cli.terminal.confirm(`Erase the secrets of ${printable(orderId)} forever?`)))
       throw new FailedError('Nothing was erased.');
     const api = await cli.api('admin');
     const { body } = await api.call<ErasedView>('POST', `${orderPath(orderId)}/erase`, { body: { reason } });

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { CliCommand } from '#cli/command';
 import { UsageError } from '#cli/errors';
 import { declareInstruction } from '#cli/for-many';
-import { finalKinds, type GivenInstruction, giveInstruction, type InstructionOptions } from '#cli/instruction';
+import { type GivenInstruction, giveInstruction, type InstructionOptions } from '#cli/instruction';
 import { secondsOption, textOption, wholeOption } from '#cli/options';
 import { readData } from '#cli/submission-file';
 import type { Terminal } from '#cli/terminal';
@@ -41,7 +41,7 @@ const instructing = ({ kind, summary, sendsData, options = (command) => command,
   declare: (command) => options(declareInstruction(command)),
   async run(cli, given, [id = '']) {
     const instruction: GivenInstruction = { kind, ...(await fields?.(given, cli.terminal)) };
-    return giveInstruction(cli, id, instruction, { ...given, confirming: finalKinds.has(kind) ? 'everybody' : undefined });
+    return giveInstruction(cli, id, instruction, given);
   },
 });
 

@@ -1,6 +1,6 @@
 import type { CliCommand } from '#cli/command';
 import { UsageError } from '#cli/errors';
-import { carryOut, finalKinds, type InstructionOptions } from '#cli/instruction';
+import { carryOut, type InstructionOptions } from '#cli/instruction';
 import { fieldsOption, textOption } from '#cli/options';
 import { type OrderView, orderPath } from '#cli/orders';
 import { chosenWork, parameterOption, type SolutionOptions } from '#cli/solutions';
@@ -39,6 +39,6 @@ export const taskResolve: CliCommand<Options> = {
     const { etag = '' } = await api.call<OrderView>('GET', orderPath(task.orderId));
     const kept = saveAs === undefined ? {} : { saveAs: { name: saveAs, ...(appliesWhen === undefined ? {} : { appliesWhen }) } };
     const target = { api, orderId: task.orderId, etag, path: `${path}/resolve`, bodyOf: () => ({ ...body, ...kept }) };
-    return carryOut(cli, target, { kind }, { ...options, confirming: finalKinds.has(kind) ? 'everybody' : undefined });
+    return carryOut(cli, target, { kind }, options);
   },
 };
