@@ -14,7 +14,7 @@ export interface Key {
   readonly always?: boolean;
 }
 
-/** The keys of what is open: the shell first, then the screen, then a dialog. The last one wins. */
+/** The keyboard shortcuts in force: those of the shell, then of the screen, then of a dialog. The last one wins. */
 const layers = signal<readonly (readonly Key[])[]>([]);
 export const activeKeys = (): readonly Key[] => layers.value.flat();
 

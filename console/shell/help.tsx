@@ -1,7 +1,7 @@
 import { Dialog } from '../parts/dialog.tsx';
 import { activeKeys, singleKeys } from '../parts/keys.ts';
 
-/** The keys of what is open. */
+/** Lists the keyboard shortcuts of the screen or dialog that is open. */
 export const Help = ({ close }: { close: () => void }) => {
   const shownKeys = new Map(activeKeys().map((key) => [`${key.key} ${key.what}`, key]));
   return (
@@ -22,7 +22,7 @@ export const Help = ({ close }: { close: () => void }) => {
           checked={singleKeys.value}
           onChange={({ currentTarget }) => (singleKeys.value = currentTarget.checked)}
         />
-        Single letters work as keys. They never do while you type.
+        Use single letters as shortcuts, except while you type in a field.
       </label>
       <dl class="keys">
         {[...shownKeys.values()].map(({ key, what }) => (

@@ -104,7 +104,7 @@ describe('an order at the command line', () => {
     );
   });
 
-  test('F-123: an operator finds the exception of a blocked order in a group, in the list and by its id', async () => {
+  test('F-123: an operator finds the exception of a blocked order among the groups of alike exceptions, in the list and by its id', async () => {
     const { exceptionId } = (await system.redress(['order', 'get', blocked, '--json'])).json;
     const group = (await system.redress(['exception', 'groups'])).out.split('\n')[1] ?? '';
     assert.match(group, /^1 +1 +NoRoom +refuse order\/raise +\S+ +\w+ +The house is full\.$/);

@@ -84,7 +84,7 @@ describe('the examples of activities', () => {
     );
   });
 
-  test('every activity that the package exports is explained in docs, with the code and story of these files', () => {
+  test('every activity that the package exports is explained in docs, with the code and the first comment of its example file', () => {
     const squeezed = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
     const elsewhere = [
       '../../test/examples/travel.test.ts',

@@ -7,7 +7,7 @@ import { backoffMs } from '#ports/util/backoff';
 import { compareAndSet } from '#ports/util/compare-and-set';
 import { jsonIn, recordIn } from '#ports/util/json';
 
-test('all alerts have the same fields, and those that do not apply are left out', () => {
+test('alerts take their fields from one common set, and omit those that do not apply', () => {
   const alert = { id: 'a', at: 0, type: 'Backlogged', before: 'running', after: 'running', message: 'It is behind.' };
   assert.deepEqual(alertOf('Service Exception', { ...alert, orderId: undefined, source: '', data: undefined }), {
     id: 'a',

@@ -100,7 +100,7 @@ describe('a write that makes the journal too long for the state', () => {
     assert.deepEqual((await desk.store.list({}, undefined, 10)).items, []);
   });
 
-  test('S23 in a called order that is too large for its state faults the call', async (context) => {
+  test('S23: a called order with a body that does not fit into its state is not created, and its caller gets the fault StateTooLarge', async (context) => {
     const desk = openDesk(context, app);
     const orderId = await submitted(desk, { item: 'x'.repeat(150_000) }, { workflow: 'calls-large' });
     await desk.deliver('workflows-requests');

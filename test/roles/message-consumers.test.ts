@@ -227,7 +227,7 @@ describe('a message for a consumer of the app', () => {
     ]);
   });
 
-  test('S24: it may name any order, and the history of that order has no word of it', async (context) => {
+  test('S24: a message that failed may name any order, and nothing of the message enters the history of that order', async (context) => {
     const desk = deskWith(context, notYet);
     const orderId = await submitted(desk, { amount: 5 }, { workflow: 'approval' });
     await desk.send(queue, reportOf({}, { orderId }));

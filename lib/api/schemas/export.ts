@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { anyJson } from './common.ts';
 
-/** A page of an exported order. The first one has everything but the journal, of which each page has a part. */
+/** A page of an exported order. Each page has a part of the journal. The first page has everything else, too. */
 export const ExportedOrder = z.strictObject({
   case: z
     .strictObject({

@@ -17,8 +17,9 @@ export function carryOutDecision(builder: TransitionBuilder, blocked: Blocked, a
   const path = placeOf(builder, blocked);
   switch (action.kind) {
     case 'retry':
-      if (blocked.reported && isAtWork(builder, path)) return goOn(builder, path, () => requestAgain(builder, path, action.afterSeconds));
-      return action.afterSeconds > 0 && waitsItself(builder, path)
+      if (blocked.reported && mayRequestAgain(builder, path))
+        return goOn(builder, path, () => requestAgain(builder, path, action.afterSeconds));
+      return action.afterSeconds > 0 && hasFailedItself(builder, path)
         ? goOn(builder, path, () => repeatLater(builder, path, action.afterSeconds))
         : resubmit(builder, path, undefined);
     case 'go-on':
@@ -28,7 +29,11 @@ export function carryOutDecision(builder: TransitionBuilder, blocked: Blocked, a
         ? blockAgain(builder, blocked.path, action.fault)
         : goOn(builder, path, () => raise(builder, path, action.fault));
     case 'suspend':
-      return suspendAt(builder, path, blocked.reported ? action.again === true && isAtWork(builder, path) : waitsItself(builder, path));
+      return suspendAt(
+        builder,
+        path,
+        blocked.reported ? action.again === true && mayRequestAgain(builder, path) : hasFailedItself(builder, path),
+      );
   }
 }
 
@@ -36,7 +41,7 @@ export function carryOutDecision(builder: TransitionBuilder, blocked: Blocked, a
 export function carryOutAt(builder: TransitionBuilder, path: string, action: RuledAction): void {
   const step = builder.stepAt(path);
   if (!step || step.mode !== undefined || builder.activity(path)?.status !== 'Executing') return;
-  if (action.kind === 'retry' && isAtWork(builder, path)) requestAgain(builder, path, action.afterSeconds);
+  if (action.kind === 'retry' && mayRequestAgain(builder, path)) requestAgain(builder, path, action.afterSeconds);
   else if (action.kind === 'raise') raise(builder, path, { ...action.fault, source: path });
 }
 
@@ -44,8 +49,8 @@ export function carryOutAt(builder: TransitionBuilder, path: string, action: Rul
 const placeOf = (builder: TransitionBuilder, { path, fault, reported }: Blocked): string =>
   reported && fault.source !== undefined && builder.activity(fault.source) ? fault.source : path;
 
-/** Whether the activity is a step whose request is open. An operation that runs at most once is never requested again. */
-function isAtWork(builder: TransitionBuilder, path: string): boolean {
+/** Whether the activity is a step that awaits its reply and may be requested again. A step that runs at most once may not. */
+function mayRequestAgain(builder: TransitionBuilder, path: string): boolean {
   const step = builder.stepAt(path);
   const node = builder.node(path);
   const isOnce = isRemote(node) && node.atMostOnce === true;
@@ -55,11 +60,11 @@ function isAtWork(builder: TransitionBuilder, path: string): boolean {
 const requestAgain = (builder: TransitionBuilder, path: string, afterSeconds: number): void =>
   afterSeconds > 0 ? repeatLater(builder, path, afterSeconds) : repeat(builder, path);
 
-/** Whether the activity failed itself. An order may also be stopped beside its activities, which then go on where they were. */
-const waitsItself = (builder: TransitionBuilder, path: string): boolean =>
+/** Whether this activity failed, and awaits a person. A report from outside blocks an order without a failed activity. */
+const hasFailedItself = (builder: TransitionBuilder, path: string): boolean =>
   builder.activity(path)?.awaitsPerson === true && builder.stepAt(path)?.mode === undefined;
 
-/** Ends the block, does the work, and then continues the other activities. `staysLate`: nothing was decided about late steps. */
+/** Ends the block, does the work, and then continues the other activities. `staysLate`: late steps stay late, because the decision was not about them. */
 function goOn(builder: TransitionBuilder, path: string, work: () => void, staysLate = false): void {
   if (!staysLate) forgetLate(builder);
   unblock(builder, path);

@@ -18,7 +18,7 @@ import type { PastActivity } from './past.ts';
 import { isOfUndo, proposalFor } from './place.ts';
 import { isAtOrAfter, isBefore, scopesFrom } from './way.ts';
 
-/** Has the order go on at an activity before or behind the present one. */
+/** Has the order go on at an activity before or after the present one. */
 export interface ResumeAt {
   readonly kind: 'resume-at';
   readonly path: string;
@@ -39,7 +39,7 @@ export const resumeAt: InstructionKind<ResumeAt> = {
       () => ofPath(order, instruction.path),
       () => [...ofUndo(order, instruction), ...ofOutputs(order, instruction.path)],
     ),
-  skips: (order, { path }) => jumped(order, path).filter((each) => isFollowedStep(order.program, each)),
+  skips: (order, { path }) => jumped(order, path).filter((each) => canBeSkipped(order.program, each)),
   event: ({ past }, { path, undoBetween }) => ({
     type: 'instructed',
     instruction: { kind: 'resume-at', path, undoBetween, past: Object.fromEntries(past) },
@@ -56,12 +56,12 @@ export const resumeAt: InstructionKind<ResumeAt> = {
   },
 };
 
-const isFollowedStep = (program: Program, path: string): boolean => {
+const canBeSkipped = (program: Program, path: string): boolean => {
   const node = nodeAt(program, path);
   return isRemote(node) || node.activity === 'waitFor' || node.activity === 'askOperator';
 };
 
-/** Returns the reason against an order of which a scope, or the former effect of a step, is being undone. */
+/** Refuses while a scope is being undone, or a step is being undone, canceled or confirmed. */
 const whileUndoing = ({ program, state }: Judged): readonly InstructionRefusal[] =>
   Object.entries(state.activities).some(
     ([path, activity]) => undoneScope(activity) !== undefined || stepAt(program, state, path)?.mode !== undefined,
@@ -87,9 +87,9 @@ function memosFor(
   const outputs: { [path: string]: Json } = {};
   for (const [each, before] of Object.entries(past)) {
     const node = nodeAt(program, each);
-    const isBehind = !isAtOrAfter(program, each, path);
+    const isBeforeTarget = !isAtOrAfter(program, each, path);
     const { generation, attempt, outcome, output } = before;
-    if (isBehind) {
+    if (isBeforeTarget) {
       const isRead = program.readOutputs.get(node.name) === definitionPath(each);
       if (outcome === 'done' && isRead && output !== undefined && !each.includes('[')) outputs[each] = output;
       continue;
@@ -105,7 +105,7 @@ function memosFor(
   return { memos, skips, outputs: { ...outputs, ...Object.fromEntries(kept) } };
 }
 
-/** The next request of a step is a new effect, unless its outcome stays unknown because it has no undo. */
+/** The next request of a step is a new effect. A step without an undo whose outcome is unknown is confirmed under the same key instead. */
 function memoOutcome(program: Program, state: Judged['state'], path: string, outcome: PastActivity['outcome']): StepMemo['outcome'] {
   const isOpen = outcome === 'unknown' || (outcome === 'open' && isUnknown(program, state, path));
   return isOpen && !nodeAt(program, path).undo ? 'open' : 'undone';

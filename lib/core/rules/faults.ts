@@ -18,7 +18,7 @@ export const ruleFailed = (ruleId: string, reason: string): Fault => engineFault
 export const ruleStopped = (ruleId: string, reason: string): Fault =>
   engineFault(ruleFaults.stopped, `The rule ${ruleId} acts no more on this order: ${reason}`);
 
-/** Returns the exception that an event becomes when a rule has another order handle it. */
+/** Returns the fault of the exception that an event becomes when a rule has another order handle it. A signal is no failure. */
 export const handedFault = (ruleId: string, kind: string, type: string | undefined, source: string | undefined): Fault =>
   engineFault(
     ruleFaults.handed,

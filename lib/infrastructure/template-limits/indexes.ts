@@ -26,7 +26,7 @@ export const indexUpdates =
           rule: 'IndexUpdates',
           resource,
           property: 'GlobalSecondaryIndexes',
-          problem: `An update from ${released.version} ${changes.join(', and ')}. DynamoDB creates or deletes one index in an update.`,
+          problem: `An update from ${released.version} ${changes.join(', and ')}. DynamoDB creates or deletes only one index for each update.`,
           remedy:
             'Change one index in this release and the next one in the release after it. Keys of an index never change: give the index a new name.',
         },

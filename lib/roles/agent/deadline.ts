@@ -35,7 +35,7 @@ export function startDeadline(
   const { promise: passed, reject } = Promise.withResolvers<never>();
   passed.catch(() => undefined);
   const abort = () => {
-    const reason = new Error('The time for this request is over.');
+    const reason = new Error('This request ends here: its time is over, or its host stops.');
     controller.abort(reason);
     reject(reason);
   };

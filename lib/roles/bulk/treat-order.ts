@@ -92,7 +92,8 @@ async function tryOnce(order: OrderOfSet, treating: Treating): Promise<StoredOut
   if (!(await mayGoOn())) return 'over';
   /** A process may have stood still, or waited for a lease, while the run was stopped. */
   const stillKnown = <T>(value: T): T => {
-    if (clock.now() - lookedAt > lookCountsMs) throw new Error(`The last look at the bulk run ${run.id} is too old.`);
+    if (clock.now() - lookedAt > lookCountsMs)
+      throw new Error(`The bulk run ${run.id} was read too long ago, and may have been stopped since.`);
     return value;
   };
   const recorded = (outcome: StoredOutcome['outcome'], refusals: readonly ItemRefusal[] = []): Promise<StoredOutcome> =>

@@ -7,7 +7,7 @@ type Failed = Extract<Observation, { type: 'failed' }>;
 const expectedNames: ReadonlySet<string> = new Set(['Unavailable', 'InstanceLockedError', 'LeaseLostError', 'AbortError']);
 const expectedMessages: ReadonlySet<string> = new Set([
   'The event bus refused the announcement.',
-  'The time for this request is over.',
+  'This request ends here: its time is over, or its host stops.',
   'Another message of the same conversation is being processed.',
 ]);
 /** Whether a process of the previous deployment meets an order of the new one. */

@@ -50,7 +50,7 @@ export interface ReplayOptions {
 
 export interface Replayed {
   readonly orderId: string;
-  /** A sentence about the first line, or the field of the state, that the events do not lead to; undefined if they lead to all. */
+  /** Describes the first line of the journal, or field of the state, that the replay did not reproduce. Undefined if there is none. */
   readonly difference: string | undefined;
   /** The order after each event, up to the first difference. */
   readonly moments: readonly Moment[];
@@ -70,7 +70,7 @@ export interface Replayed {
  * Replays an exported order on the engine: `replay(JSON.parse(readFileSync('case.json', 'utf8')))`. It applies the recorded events one after
  * the other, so a debugger stops in the functions of the app and in the engine. Functions and custom activities must be imported before.
  *
- * @throws ReplayError if the content is no case.
+ * @throws ReplayError if the content is no case, or if not even its first event can be applied.
  */
 export function replay(content: unknown, options: ReplayOptions = {}): Replayed {
   const given = caseIn(content);
@@ -145,7 +145,7 @@ function momentIn(moments: readonly Moment[], moment: number | string | Date): M
   if (typeof moment === 'number') {
     const found = moments.find(({ seq, lines }) => moment <= seq && lines.some((line) => line.seq === moment));
     if (found) return found;
-    throw new ReplayError(`The journal has no line ${moment}: expected one from ${first?.seq} to ${last?.seq}.`);
+    throw new ReplayError(`The replay has no line ${moment}: expected one from ${first?.seq} to ${last?.seq}.`);
   }
   const at = moment instanceof Date ? moment.getTime() : Date.parse(moment);
   const found = moments.findLast((each) => each.at <= at);

@@ -210,7 +210,7 @@ for (const isRemoved of [true, false]) {
   });
 }
 
-test('X-39, S10: one of ten concurrent submissions of an order with leftovers is written', async () => {
+test('X-39, S10: if items of an expired order are left, one of ten concurrent submissions under its id is written', async () => {
   const opened = await open();
   const { store, other, clock, remove } = opened;
   await crashAtTheEnd(opened);

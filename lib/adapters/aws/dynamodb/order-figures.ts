@@ -47,7 +47,8 @@ export function dynamoDbOrderFigures({ table, withRetries }: StoreContext): Orde
           countShards(indexes.worklist, due, { from: 0, to: timeMax }, 2 * limit),
           oldestIn(table),
         ]);
-        // A pending order has a deadline. So has an order in Error until its alert is sent: it then counts in both states.
+        // Pending orders have a deadline, so they are subtracted. So has an order in Error until its alert is sent: until then it counts as
+        // `processing`, too.
         const processing = Math.min(limit, waiting + Math.max(0, withDeadline - pending));
         return { pending, processing, error, oldestAt };
       }),
@@ -79,7 +80,7 @@ interface Range {
 /** All sort keys of ASCII characters. */
 const everyText = { from: ' ', to: '\u007f' } as const;
 
-/** Returns the oldest submission among the listed orders, and the one whose deadline comes first in each shard. */
+/** Returns the earliest submission time among the oldest listed order of each state, and the order of each shard that is due first. */
 async function oldestIn(table: Table): Promise<number | null> {
   const { name, partition } = indexes.inError;
   const firstOf = async (index: string, attribute: string, value: string): Promise<Item | undefined> => {
