@@ -71,6 +71,20 @@ async function handled(context: TestContext, how: Partial<Extract<RuleAction, { 
   return { desk, orderId, play, handlerId: handlerIdOf(orderId, 1) };
 }
 
+const amendment = { kind: 'amend', by: 'olga', reason: 'the bank is away', handle: [{ fault: 'Broken', workflow: 'rescue' }] } as const;
+
+/** As `handled`, but a person has given the handler to this order alone. */
+async function amended(context: TestContext) {
+  const desk = openDesk(context, app);
+  const orderId = await submitted(desk);
+  const given = await timePasses(desk.clock, desk.system.scheduler.instruct(orderId, amendment, { id: 'amended' }));
+  assert.equal(given.outcome, 'done', JSON.stringify(given));
+  const play = new Play(desk, orderId);
+  await play.requests();
+  await play.ok('order/reserve');
+  return { desk, orderId, play };
+}
+
 /** Writes what happens to an order and to its handler, one line each. */
 class Play {
   readonly lines: string[] = [];
@@ -241,6 +255,45 @@ describe('another order handles an exception', () => {
     assert.ok(order.indexOf('OrderBlocked') < order.indexOf('HandlerStarted'), 'F-130, F-165: it is stopped first');
     await play.ok('handler order/rescue');
     assert.deepEqual(play.lines.slice(-2), ['-> order/charge attempt 2', '== Processing']);
+  });
+
+  test('F-167: a workflow that a person gave to one order handles its exceptions before all rules, and those of no other order', async (context) => {
+    const { desk, orderId, play } = await amended(context);
+    await play.fails('order/charge', 'Broken');
+    await play.ok('handler order/rescue');
+    assert.deepEqual(play.lines.slice(-2), ['-> order/charge attempt 2', '== Processing']);
+    assert.partialDeepStrictEqual(await exceptionOf(exceptionIdOf(orderId, 1), desk.store), {
+      handling: { by: 'rule', id: 'amend:handle', control: 'ready' },
+    });
+    const other = await submitted(desk, undefined, { key: 'other' });
+    const elsewhere = new Play(desk, other);
+    await elsewhere.requests();
+    await elsewhere.ok('order/reserve');
+    await elsewhere.fails('order/charge', 'Broken');
+    assert.equal((await desk.state(other)).processState, 'Error');
+  });
+
+  test('F-167: a workflow that a person gave handles one exception three times, then a person decides', async (context) => {
+    const { desk, orderId, play } = await amended(context);
+    for (let times = 0; times < 3; times++) {
+      await play.fails('order/charge', 'Broken');
+      await play.ok('handler order/rescue');
+    }
+    await play.fails('order/charge', 'Broken');
+    assert.partialDeepStrictEqual(await desk.state(orderId), { processState: 'Error', fault: { type: 'Broken' } });
+  });
+
+  test('F-167: a workflow that the app does not have, or not in that version, is refused', async (context) => {
+    const { desk, orderId } = await amended(context);
+    const handle = [
+      { fault: 'Broken', workflow: 'none' },
+      { fault: 'Wet', workflow: 'rescue', version: 7 },
+    ];
+    const refused = await desk.system.scheduler.instruct(orderId, { ...amendment, handle }, { id: 'refused', dryRun: true });
+    assert.deepEqual(refused.outcome === 'planned' && refused.check.refusals.map(({ code, pointer }) => [code, pointer]), [
+      ['input-invalid', '/handle/0/workflow'],
+      ['version-differs', '/handle/1/version'],
+    ]);
   });
 
   test('F-133: a handler that fails leaves the exception to a person, who has the failed step requested again', async (context) => {

@@ -34,6 +34,7 @@ export function judgedOf({ run }: World): Judged {
       run.turns.flatMap(({ facts }) => facts),
     ),
     programs: () => undefined,
+    newest: () => run.program,
     now,
   };
 }
@@ -51,6 +52,7 @@ export function instructionsFor({ run }: World): readonly OrderInstruction[] {
     { kind: 'acknowledge' },
     { kind: 'suspend' },
     { kind: 'amend', maxFailures: 1 },
+    { kind: 'amend', handle: [{ fault: 'Refused', workflow: 'story' }] },
     { kind: 'restart', undoFirst: true, keepEffects: true },
     ...paths.flatMap((path): OrderInstruction[] => [
       { kind: 'skip', path, effect: 'none', output: { key: 'given' } },

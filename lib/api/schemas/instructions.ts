@@ -92,8 +92,20 @@ export const InstructionBody = z.discriminatedUnion('kind', [
       .exactOptional()
       .describe('settings of the retry at `path`, or of the innermost retry around the activity at `path`'),
     variables: z.record(z.string().min(1).max(bodyLimits.charactersMax), anyJson).exactOptional(),
+    handle: z
+      .array(
+        z.strictObject({
+          fault: z.string().min(1).max(256),
+          workflow: z.string().min(1).max(128),
+          version: z.int().min(1).exactOptional(),
+        }),
+      )
+      .min(1)
+      .max(20)
+      .exactOptional()
+      .describe('another workflow handles exceptions with these faults; the failed step is requested again after it'),
   }).refine(({ kind: _, reason: __, dryRun: ___, ...changed }) => Object.keys(changed).length > 0, {
-    error: 'expected at least one of endBy, maxFailures, retry, variables',
+    error: 'expected at least one of endBy, maxFailures, retry, variables, handle',
   }),
   instruction('migrate', { version: z.int().min(1).describe('another version of the workflow of the order') }),
   instruction('restart', {

@@ -178,6 +178,10 @@ const amended = z.strictObject({
     .optional()
     .describe('a list if several retries were changed'),
   variables: z.record(z.string(), anyJson).optional(),
+  handle: z
+    .array(z.strictObject({ fault: z.string(), workflow: z.string(), version: z.int().optional() }))
+    .optional()
+    .describe('the workflows that handle exceptions of this order'),
 });
 
 const forOperators = {

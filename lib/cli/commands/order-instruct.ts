@@ -24,6 +24,7 @@ interface Options extends InstructionOptions {
   readonly retries?: number;
   readonly interval?: number;
   readonly set?: readonly string[];
+  readonly handle?: readonly string[];
 }
 
 interface Instructing {
@@ -127,7 +128,7 @@ const orderRestart = instructing({
 
 const orderAmend = instructing({
   kind: 'amend',
-  summary: 'Change the limits of one order',
+  summary: 'Change limits, variables or handlers of one order',
   options: (command) =>
     command
       .option('--end-by <time>', 'when the order must be at its end: 2026-01-31T12:00:00Z', textOption)
@@ -135,8 +136,9 @@ const orderAmend = instructing({
       .option('--path <path>', 'a retry, or an activity inside one', textOption)
       .option('--retries <number>', 'further runs of that retry', wholeOption(0, 1000))
       .option('--interval <seconds>', 'seconds between its runs', secondsOption)
-      .option('--set <name=json...>', 'variables'),
-  fields: ({ endBy, maxFailures, path, retries, interval, set }) => ({
+      .option('--set <name=json...>', 'variables')
+      .option('--handle <fault=workflow...>', 'have a workflow handle such faults; the failed step is requested again after it'),
+  fields: ({ endBy, maxFailures, path, retries, interval, set, handle }) => ({
     ...(endBy === undefined ? {} : { endBy }),
     ...(maxFailures === undefined ? {} : { maxFailures }),
     ...(path === undefined
@@ -145,6 +147,7 @@ const orderAmend = instructing({
           retry: { path, ...(retries === undefined ? {} : { retries }), ...(interval === undefined ? {} : { intervalSeconds: interval }) },
         }),
     ...(set === undefined ? {} : { variables: Object.fromEntries(set.map(variableIn)) }),
+    ...(handle === undefined ? {} : { handle: handle.map(handlerIn) }),
   }),
 });
 
@@ -163,6 +166,13 @@ function variableIn(text: string): readonly [string, unknown] {
   } catch {
     throw new UsageError(`The value of ${name} is not JSON: ${value}.`);
   }
+}
+
+/** Parses `CardDeclined=rescue` or `CardDeclined=rescue@2`. */
+function handlerIn(text: string): object {
+  const [, fault, workflow, version] = /^([^=]+)=([^=@]+)(?:@(\d{1,9}))?$/.exec(text) ?? [];
+  if (fault === undefined) throw new UsageError(`Expected FAULT=WORKFLOW or FAULT=WORKFLOW@VERSION, got ${text}.`);
+  return { fault, workflow, ...(version === undefined ? {} : { version: Number(version) }) };
 }
 
 const orderAcknowledge = instructing({ kind: 'acknowledge', summary: 'Note that you have seen an exception' });

@@ -138,6 +138,15 @@ export interface Skip {
   readonly generation?: number;
 }
 
+/** A workflow that handles exceptions of one order. */
+export type GivenHandler = {
+  /** The type of the faults, or an ancestor of it. */
+  readonly fault: string;
+  readonly workflow: string;
+  /** Default: the newest when the handler begins. */
+  readonly version?: number;
+};
+
 /** The settings of one order that a person has changed. */
 export interface Amended {
   /** Milliseconds since 1970. */
@@ -146,6 +155,8 @@ export interface Amended {
   /** By the path of the retry. */
   readonly retry?: { readonly [path: string]: { readonly retries?: number; readonly intervalSeconds?: number } };
   readonly variables?: Variables;
+  /** The handlers that the order has beside those of its workflow, one for each type of fault. */
+  readonly handle?: readonly GivenHandler[];
 }
 
 /** Why an order waits for a person. */

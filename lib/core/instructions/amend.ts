@@ -1,6 +1,6 @@
 import { definitionPath } from '#core/data/ids';
 import type { Json, JsonObject } from '#core/data/json';
-import type { Amended } from '#core/data/state';
+import type { Amended, GivenHandler } from '#core/data/state';
 import { awaitsReply } from '#core/data/step-state';
 import { assignedIn, type Program, parentOf } from '#core/definition/program';
 import type { TransitionBuilder } from '#core/engine/transition-builder';
@@ -15,13 +15,20 @@ export interface Amend {
   /** `path`: a retry, or an activity inside one. */
   readonly retry?: { readonly path: string; readonly retries?: number; readonly intervalSeconds?: number };
   readonly variables?: { readonly [name: string]: Json };
+  /** Workflows that handle exceptions of these faults. They replace earlier ones of the same faults. */
+  readonly handle?: readonly GivenHandler[];
 }
 
 export const amend: InstructionKind<Amend> = {
   refusals: (order, instruction) =>
     firstOf(
       () => whenFinished(order),
-      () => [...ofTime(order, instruction), ...ofRetry(order, instruction), ...ofVariables(order, instruction)],
+      () => [
+        ...ofTime(order, instruction),
+        ...ofRetry(order, instruction),
+        ...ofVariables(order, instruction),
+        ...ofHandlers(order, instruction),
+      ],
     ),
   staysStopped: () => true,
   changesRecord: ({ maxFailures }) => (maxFailures === undefined ? {} : { maxFailures }),
@@ -40,7 +47,7 @@ const valuesBefore = (vars: { readonly [name: string]: Json }, changed: JsonObje
   Object.fromEntries(Object.keys(changed).map((name) => [name, vars[name] ?? null]));
 
 function amendedBy({ state: { amended = {} }, program }: TransitionBuilder, instruction: Amend): Amended {
-  const { endBy, maxFailures, retry, variables } = instruction;
+  const { endBy, maxFailures, retry, variables, handle } = instruction;
   const path = retry && retryAt(program, retry.path);
   const { path: _, ...changed } = retry ?? { path: '' };
   return {
@@ -49,8 +56,14 @@ function amendedBy({ state: { amended = {} }, program }: TransitionBuilder, inst
     ...(maxFailures === undefined ? {} : { maxFailures }),
     ...(path === undefined ? {} : { retry: { ...amended.retry, [path]: { ...amended.retry?.[path], ...changed } } }),
     ...(variables ? { variables: { ...amended.variables, ...variables } } : {}),
+    ...(handle ? { handle: merged(amended.handle, handle) } : {}),
   };
 }
+
+/** Returns all handlers. Of several for one fault, the newest counts. */
+const merged = (before: readonly GivenHandler[] = [], given: readonly GivenHandler[]): readonly GivenHandler[] => [
+  ...new Map([...before, ...given].map((each) => [each.fault, each])).values(),
+];
 
 /** Gives the order a new time limit. No step may take longer; those that could take longer before keep their time. */
 function endOrderBy(builder: TransitionBuilder, endBy: number): void {
@@ -92,4 +105,13 @@ function ofVariables({ program }: Judged, { variables = {} }: Amend): readonly I
       pointer: `/variables/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
     }),
   );
+}
+
+function ofHandlers({ programs, newest }: Judged, { handle = [] }: Amend): readonly InstructionRefusal[] {
+  return handle.flatMap(({ workflow, version }, index) => {
+    if (!newest(workflow))
+      return [refusal('input-invalid', `The app has no workflow "${workflow}".`, { pointer: `/handle/${index}/workflow` })];
+    if (version === undefined || programs(workflow, version)) return [];
+    return [refusal('version-differs', `The app has no version ${version} of ${workflow}.`, { pointer: `/handle/${index}/version` })];
+  });
 }

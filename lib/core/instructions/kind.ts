@@ -74,6 +74,8 @@ export interface Judged {
   readonly past: Past;
   /** Returns another version of a workflow; undefined if the app does not have it. */
   readonly programs: (name: string, version: number) => Program | undefined;
+  /** Returns the newest version of a workflow; undefined if the app does not have it. */
+  readonly newest: (name: string) => Program | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
 }

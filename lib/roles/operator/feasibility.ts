@@ -45,7 +45,13 @@ export interface Decided {
 /** Returns the order as the kinds of instructions see it. */
 export const judgedOf = (
   { program, order, record, instance }: Decided,
-  { schemas, now, past = new Map(), programs }: Pick<Judged, 'schemas' | 'now'> & Partial<Pick<Judged, 'past' | 'programs'>>,
+  {
+    schemas,
+    now,
+    past = new Map(),
+    programs,
+    newest,
+  }: Pick<Judged, 'schemas' | 'now'> & Partial<Pick<Judged, 'past' | 'programs' | 'newest'>>,
 ): Judged => ({
   program,
   subject: subjectOf(order as OrderRecord),
@@ -58,6 +64,7 @@ export const judgedOf = (
   schemas,
   past,
   programs: programs ?? (() => undefined),
+  newest: newest ?? (() => undefined),
   now,
 });
 

@@ -70,7 +70,7 @@ interface Ports {
   readonly store: Store;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  readonly definitions: Pick<Definitions, 'catalog' | 'program'>;
+  readonly definitions: Pick<Definitions, 'catalog' | 'program' | 'newest'>;
   /** Encrypt the secrets of signals and answers. Absent: they are stored as they come. */
   readonly keys?: Keys | undefined;
   /** Names this host in claims and leases. */
@@ -103,7 +103,8 @@ export function createInstructing(
     const before = await callKeys.before(orderId, loaded.instance, key);
     if (before !== undefined) return before.outcome === 'replayed' ? { ...before, rev } : before;
     if (ifMatch !== undefined && ifMatch !== rev) return { outcome: 'stale', rev };
-    const judged = judgedOf(loaded, { schemas, now: readAt, past: await pastFor(loaded, decision, store), programs: definitions.program });
+    const { program: programs, newest } = definitions;
+    const judged = judgedOf(loaded, { schemas, now: readAt, past: await pastFor(loaded, decision, store), programs, newest });
     const seal = (): Given => (orderKey && keys ? withPayloadSealed(judged, decision, orderKey, keys) : decision);
     const taken = refused(found, decision, { judged, heldBy, dryRun }) ?? (await moved(loaded, decision, { definitions, store, dryRun }));
     return 'outcome' in taken ? taken : carryOut(taken, seal(), { ...how, key, judged }, now);

@@ -13,6 +13,8 @@ import { type Cause, exceptionFor, handledAtOnce, type TaskWishes } from '#roles
 import { exceptionIdOf } from '#roles/exceptions/ids';
 import { type Acted, actOnException } from './act-on-exception.ts';
 import { addFacts, addToOutbox, type Draft, patchRecord } from './draft.ts';
+import { givenHandler } from './given-handlers.ts';
+import { beginHandler } from './handlers.ts';
 import type { OrderFact } from './instance.ts';
 import { noteDecided } from './note-decided.ts';
 import { causeOf, closeCause, detectionOf } from './record-causes.ts';
@@ -87,6 +89,8 @@ type Managed =
 /** Diagnoses an exception, asks the rules, and carries out what they decide. */
 export function manage(draft: Draft, detected: Detected, origin: Origin): Managed {
   const { blocked, cause, exception } = detected;
+  const given = givenHandler(draft, blocked, exception.fingerprint);
+  if (given) return managedByGiven(given, detected);
   const decided = decisionsFor(draft, detected, origin);
   if (decided === 'needs journal') return { goesOn: false, draft: { ...draft, needs: 'journal' } };
   const by = draft.reported?.seq === exception.seq ? draft.reported.by : undefined;
@@ -103,6 +107,17 @@ export function manage(draft: Draft, detected: Detected, origin: Origin): Manage
   const waiting = acted.how === 'left' ? (acted.draft ?? diagnosed) : diagnosed;
   const problem = acted.how === 'left' && acted.problem ? { problem: acted.problem } : {};
   return { goesOn: false, draft: { ...waiting, diagnosis: { blocked, wishes, causedBy: cause.causedBy } }, wishes, ...problem };
+}
+
+/** Has the workflow handle an exception that a person has given to this order. No rule is asked. */
+function managedByGiven({ draft, decision }: NonNullable<ReturnType<typeof givenHandler>>, detected: Detected): Managed {
+  const { blocked, cause, exception } = detected;
+  const { ruleId, version, action } = decision;
+  const asked = [{ id: ruleId, version, matched: true }];
+  const facts = [...detectionOf(draft, cause, exception.seq, asked), { type: 'RuleActed', ruleId, version, action } as const];
+  const begun = beginHandler(addFacts(draft, facts), decision, action, { blocked, seq: exception.seq });
+  const handling: Handling = { by: 'rule', id: ruleId, control: action.control, at: draft.now };
+  return { goesOn: true, draft: handled(begun, detected, handling), round: 0, ruleId };
 }
 
 /** Most asked rules that the history names. */
