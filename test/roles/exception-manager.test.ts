@@ -176,6 +176,12 @@ describe('an exception that no rule takes', () => {
     await desk.answer(await desk.request(), declined);
     const dueAt = desk.clock.now() + 600_000;
     assert.partialDeepStrictEqual(await taskIn(desk, orderId), { kind: 'fault', group: 'claims', dueAt, text: 'Call the customer' });
+    const acted = (await journalOf(desk, orderId)).filter(({ type }) => type === 'RuleActed');
+    assert.deepEqual(
+      acted.map((entry) => 'ruleId' in entry && entry.ruleId),
+      ['ask'],
+      'F-159',
+    );
   });
 
   test('F-142: a rule that raises another exception leads to the rule about that one', async (context) => {

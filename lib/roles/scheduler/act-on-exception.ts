@@ -78,7 +78,7 @@ export function actOnException(before: Draft, { blocked, seq, fingerprint }: Sto
     case 'signal':
       return { how: 'left', draft: applyEvent(draft, { type: 'signaled', name: action.name, payload: action.payload }) };
     case 'task':
-      return { how: 'left', wishes: wishesOf(action, executor) };
+      return { how: 'left', draft: noted, wishes: wishesOf(action, executor) };
     case 'announce':
     case 'compensate-with':
       return { how: 'left' };
