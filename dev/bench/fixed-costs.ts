@@ -8,7 +8,7 @@ const hours = secondsPerMonth / 3600;
 export interface Idle {
   /** Read units of one pass that finds nothing due. */
   readonly readUnitsPerPass: number;
-  /** Names of metrics by role that this run has seen. */
+  /** The number of metrics that this run has seen. One name in two roles counts twice. */
   readonly metrics: number;
 }
 
@@ -32,7 +32,7 @@ export function fixedCosts({ memoryMiB, supervisorRunSeconds, count }: Deploymen
   return { ...lines, total: sum(Object.values(lines)) };
 }
 
-/** Dollars a month for the storage of a million orders, in whatever state they are. */
+/** Dollars a month for keeping a million orders, in whatever state: their storage, its recovery, and the sweeps that read them. */
 export function keepingCosts(bytesEach: number, sweepReadUnitsEach: number) {
   const gigabytes = (bytesEach * 1_000_000) / 1e9;
   return {
@@ -42,14 +42,17 @@ export function keepingCosts(bytesEach: number, sweepReadUnitsEach: number) {
   };
 }
 
-/** Requests of one month for a queue that is never idle: two for each producer, one for each consumer (SQS developer guide). */
+/**
+ * Requests to KMS in one month for the key of a queue that is never idle. In each period of reuse, a producer makes two and a consumer one
+ * (SQS developer guide).
+ */
 const queueKeyRequests = (producers: number, consumers: number, reuseSeconds: number): number =>
   (secondsPerMonth / reuseSeconds) * (2 * producers + consumers);
 
 /** Requests to KMS in a month in which no agent's queue is idle. */
 export function keyRequests(agents: number, reuseSeconds: number): number {
   const tableCallers = ['api', 'scheduler', 'supervisor'].length;
-  // The API requests the agent of the first step, the scheduler all others. Agents reply to the scheduler.
+  // The API sends the request of the first step, and the scheduler sends all others. Agents reply to the scheduler.
   const ofAgent = queueKeyRequests(2, 1, reuseSeconds) + queueKeyRequests(1, 1, reuseSeconds);
   return (secondsPerMonth / assumed.tableKeySeconds) * tableCallers + agents * ofAgent;
 }

@@ -157,7 +157,7 @@ describe('an order whose agent cannot work', () => {
     assert.deepEqual([(await show()).waitsFor, /channel/.test((await show()).explanation)], [null, false]);
   });
 
-  test('names the host that has locked it, until the lock ends', async () => {
+  test('names the host that holds the lease of an order, until the lease ends', async () => {
     const { show, store, clock, orderId } = await orderOf(sequence(desk.book({})));
     await acquireLease(store, orderId, { holder: 'host-7', leaseMs: 5000, clock });
     assert.match((await show()).explanation, /\. host-7 has locked it until 2026-01-01 00:00:0\d\.$/);

@@ -657,19 +657,19 @@ const odd: typeof table = [
     'a handler for a fault that nothing inside raises',
     workflow(on(sequence('', faulty('a', 'Refused')), ['Refused', step('b')], ['Fraud', step('c')])),
     'order/c',
-    'No step inside order declares or raises "Fraud"',
+    'Nothing inside order declares or raises "Fraud"',
   ],
   [
     'a handler for a fault that an inner handler handles',
     workflow(on(sequence('', on(scope('s', faulty('a', 'Refused')), ['Refused', step('b')])), ['Refused', step('c')])),
     'order/c',
-    'No step inside order',
+    'Nothing inside order',
   ],
   [
     'F-163: a fault without a handler',
     workflow(sequence('', faulty('a', 'Refused/CardDeclined'))),
     'order/a',
-    '"Refused/CardDeclined" is neither handled nor sent to an operator',
+    '"Refused/CardDeclined" is not handled',
   ],
   [
     'an excepted fault that cannot occur',

@@ -126,8 +126,8 @@ describe('which handler handles which fault', () => {
 
   test('a fault that a handler handles does not escape, but a fault that the handler raises does', () => {
     assert.deepEqual(warned(on(sequence('', faulty('a', 'Refused', 'Odd/Late')), ['Refused', faulty('b', 'Broken')])), [
-      'warning order/a "Odd/Late" is neither handled nor sent to an operator: name it in toOperator, or handle it.',
-      'warning order/b "Broken" is neither handled nor sent to an operator: name it in toOperator, or handle it.',
+      'warning order/a "Odd/Late" is not handled: handle it, or name it in toOperator or toCaller.',
+      'warning order/b "Broken" is not handled: handle it, or name it in toOperator or toCaller.',
     ]);
     assert.deepEqual(warned(on(sequence('', faulty('a', 'Refused', 'Odd/Late')), ['Refused', step('b')]), 'Odd'), []);
   });
@@ -135,8 +135,12 @@ describe('which handler handles which fault', () => {
   test('a handler handles faults raised inside its activity, also by a raise, but not those of the handler', () => {
     assert.deepEqual(warned(on(scope('', raise('Refused/Late')), ['Refused', step('b')])), []);
     assert.deepEqual(warned(on(sequence('', step('a')), ['Refused', raise('Refused')]), 'Refused'), [
-      'warning order/raise No step inside order declares or raises "Refused". Correct the name, or remove the handler.',
+      'warning order/raise Nothing inside order declares or raises "Refused". Correct the name, or remove the handler.',
     ]);
+  });
+
+  test('a handler on a custom activity handles the faults of the activity itself', () => {
+    assert.deepEqual(warned(on(written('test:around', 'around', { faults: ['Late'], do: step('a') }), ['Late', step('b')])), []);
   });
 
   test("the engine's own faults need no declaration", () => {
@@ -148,10 +152,10 @@ describe('which handler handles which fault', () => {
     const retry = (more: object) => written('retry', 'retry', { retries: 1, intervalSeconds: 1, ...more, do: faulty('a', 'Refused/Late') });
     const named = ['Refused', 'Fraud', 'Engine/NoSignal', '*'];
     assert.deepEqual(warned(sequence('', retry({ except: named })), 'Refused'), [
-      'warning order/retry No step inside declares or raises "Fraud", which "except" names. Correct the name, or remove it.',
+      'warning order/retry Nothing inside declares or raises "Fraud", which "except" names. Correct the name, or remove it.',
     ]);
     assert.deepEqual(warned(sequence('', retry({ only: named })), 'Refused'), [
-      'warning order/retry No step inside declares or raises "Fraud", which "only" names. Correct the name, or remove it.',
+      'warning order/retry Nothing inside declares or raises "Fraud", which "only" names. Correct the name, or remove it.',
     ]);
   });
 

@@ -231,7 +231,7 @@ for (const count of [0, 1, 3]) {
 }
 
 for (const onExhausted of ['wait', 'fault', 'undo'] as const)
-  test(`F-53, F-93: with onExhausted "${onExhausted}" an exhausted retry does not block the order: its step is requested until the threshold`, () => {
+  test(`F-53, F-93: with onExhausted "${onExhausted}" an exhausted retry does not block the order: its step is requested again at its deadline, until maxFailures`, () => {
     const run = started(
       workflow({ activity: 'retry', name: 'order', retries: 0, intervalSeconds: 0, do: step('charge') }, { onExhausted }),
     );

@@ -62,7 +62,7 @@ for (const name of ['embedded', 'aws'] as const)
       await place.close();
     });
 
-    test('F-117, F-174: the report of an employee who is not there yet succeeds on its third try, and becomes an order', async () => {
+    test('F-117, F-174: an expense report whose employee the directory does not know yet succeeds on its third try, and becomes an order', async () => {
       let asked = 0;
       const place = await placeWith({ isEmployee: () => ++asked === 3 });
       await send(place, 'expenses', 'expense-report', { employeeId: 8, amount: 12 }, { conversation: 'report-1' });

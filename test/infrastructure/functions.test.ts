@@ -106,7 +106,7 @@ describe('an operation without a step timeout uses the timeout of the deployment
     assert.equal(timeout, 70_000);
   });
 
-  test('variables that only CloudFormation knows are left to the functions', () => {
+  test('a function gets a variable whose value only CloudFormation knows', () => {
     const level = Lazy.string({ produce: () => 'info' });
     const { Variables } = functionOf(synthesize({ props: { variables: { LOG_LEVEL: level } } }), 'api').Environment;
     assert.equal(Variables['LOG_LEVEL'], 'info');

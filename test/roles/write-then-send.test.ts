@@ -379,7 +379,7 @@ describe('the outbox of an order', () => {
     assert.equal((await desk.request()).path, 'order/parallel/sequence/more');
   });
 
-  test('F-59 is marked in the winning record when a mark loses its race', async (context) => {
+  test('F-59: if the write that marks a message as unsent loses its race, the record that won gets the mark', async (context) => {
     const clock = manualClock();
     let isFirst = true;
     const desk = openDesk(context, lineOf(stepsNamed('one')), {

@@ -14,7 +14,7 @@ export function checkHandlers(root: Placed, escalated: readonly string[], report
   for (const [fault, path] of checkedLeaving(root, report, undefined)) {
     // A workflow need not mention faults of the engine. It need not mention transient faults either: the step is requested again at its deadline.
     if (isKindOf(fault, 'Engine') || isTransient(fault) || escalated.some((type) => isKindOf(fault, type))) continue;
-    report(path, `"${fault}" is neither handled nor sent to an operator: name it in toOperator, or handle it.`, 'warning');
+    report(path, `"${fault}" is not handled: handle it, or name it in toOperator or toCaller.`, 'warning');
   }
 }
 
@@ -36,15 +36,16 @@ function checkedLeaving(placed: Placed, report: Report, caught: Leaving | undefi
   if (node.activity === 'retry') checkFaultsOfRetry(placed, node, within, report);
   const handlers = placed.inside.filter(({ part }) => part === 'handler');
   checkShadows(placed, report);
-  // A custom activity may raise faults.
+  // A custom activity may raise faults of its own, which its own handlers may take.
   const own = 'faults' in node ? ((node.faults as readonly string[] | undefined) ?? []) : [];
-  let unhandled: Leaving = merged([within, new Map(own.map((fault) => [fault, path]))]);
+  const raised: Leaving = merged([within, new Map(own.map((fault) => [fault, path]))]);
+  let unhandled = raised;
   const taken: Leaving[] = [];
   for (const { fault, do: body } of node.faultHandlers ?? []) {
-    if (fault !== anyFault && !isKindOf(fault, 'Engine') && !isRaised(fault, within))
+    if (fault !== anyFault && !isKindOf(fault, 'Engine') && !isRaised(fault, raised))
       report(
         `${path}/${body?.name}`,
-        `No step inside ${path} declares or raises "${fault}". Correct the name, or remove the handler.`,
+        `Nothing inside ${path} declares or raises "${fault}". Correct the name, or remove the handler.`,
         'warning',
       );
     taken.push(new Map([...unhandled].filter(([each]) => isKindOf(each, fault))));
@@ -76,5 +77,5 @@ function checkFaultsOfRetry({ path }: Placed, { except = [], only = [] }: Retry,
   const isNowhere = (fault: string): boolean => fault !== anyFault && !isKindOf(fault, 'Engine') && !isRaised(fault, within);
   for (const [field, faults] of Object.entries({ except, only }))
     for (const fault of faults.filter(isNowhere))
-      report(path, `No step inside declares or raises "${fault}", which "${field}" names. Correct the name, or remove it.`, 'warning');
+      report(path, `Nothing inside declares or raises "${fault}", which "${field}" names. Correct the name, or remove it.`, 'warning');
 }

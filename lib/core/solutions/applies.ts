@@ -15,7 +15,10 @@ export interface Sought {
 /** Why a solution is suggested. */
 export type Why = 'same-fingerprint' | 'condition';
 
-/** Returns why a solution applies to an exception; undefined if it does not. A condition that cannot be evaluated is not true. */
+/**
+ * Returns why a solution applies to an exception; undefined if it does not. A condition alone decides; the equal fingerprint is only the
+ * better reason. Without a condition, the fingerprint decides. A condition that cannot be evaluated is not true.
+ */
 export function whyApplies({ appliesWhen, fingerprints }: Pick<Solution, 'appliesWhen' | 'fingerprints'>, sought: Sought): Why | undefined {
   const isAlike = sought.fingerprint !== undefined && fingerprints.includes(sought.fingerprint);
   if (appliesWhen === undefined) return isAlike ? 'same-fingerprint' : undefined;

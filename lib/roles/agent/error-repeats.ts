@@ -1,8 +1,8 @@
 import { comparable, reasonOf } from '#core/data/thrown';
 
 /**
- * Counts how often the same programming error came in a row under one idempotency key. The count goes on from request to request: a
- * request may wait for its turn between two tries. A process that restarts counts from the beginning.
+ * Counts how often the same programming error came in a row under one idempotency key. The count goes on
+ * when the request is delivered again, and when a later request has the same key. A process that restarts counts from the beginning.
  */
 export interface ErrorRepeats {
   /** Counts one more error under the key. Returns how many alike came in a row. */

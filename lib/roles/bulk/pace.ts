@@ -1,12 +1,12 @@
 import type { Clock } from '#ports/clock';
 import { allSettledOrThrow } from '#ports/util/all-settled';
 
-/** Work that runs at a time. */
+/** How many items may be at work at once. */
 const atOnceMax = 16;
 /** How far the work may fall behind and still catch up. */
 const behindMaxMs = 1_000;
 
-/** Starts work at a steady rate. Work that a pause of a few milliseconds delays is caught up, so that the rate holds. */
+/** Starts work at a steady rate. Work that falls behind by up to a second is caught up, so that the rate holds. */
 export class Pace {
   private readonly clock: Clock;
   private readonly intervalMs: number;
@@ -18,7 +18,7 @@ export class Pace {
     this.next = clock.now();
   }
 
-  /** Does some work for each item, one after another at the rate, several at a time. After an error it begins no more, and awaits the rest. */
+  /** Starts the work of each item, in order and at the rate. After an error it starts no more, and awaits what is at work. */
   async each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
     const running = new Set<Promise<void>>();
     const all: Promise<void>[] = [];

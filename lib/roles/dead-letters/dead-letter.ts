@@ -17,7 +17,7 @@ export interface DeadLetter {
   /** The queue that delivered the message. A resubmission goes to the same queue. */
   readonly queue: string;
   readonly messageId: string;
-  /** The original body, byte for byte. As stored, it is encrypted: see `sealedLetter`. */
+  /** The original body, byte for byte, or its beginning if `cut` is set. `sealedLetter` encrypts it before it is stored. */
   readonly body: string;
   /** Size of the original body, if the stored one is encrypted. */
   readonly bytes?: number;

@@ -89,7 +89,10 @@ export function createFailureCounts({ store, clock, consumers = [] }: CountPorts
       found = storedCountIn(answer.current ?? undefined, now);
       return 'lost';
     }, racesMax);
-    if (changed === 'lost') throw new Error('Other writes of the same failure count won all races. The message is redelivered.');
+    if (changed === 'lost')
+      throw new Error(
+        'The failure of the message was not counted: other writes of the same count came first at every try. The message is redelivered.',
+      );
     return changed;
   };
 

@@ -86,7 +86,10 @@ export function createNotices(options: NoticeOptions): Notices {
         const write = await store.putDocument({ ...place, rev: (current?.rev ?? 0) + 1, content }, current?.rev ?? 0);
         return write.outcome === 'written' ? 'over' : 'lost';
       });
-      if (result === 'lost') throw new Error(`The notice ${key} of ${group} changes too often.`);
+      if (result === 'lost')
+        throw new Error(
+          `The notice ${key} of the group ${group} was not written: other processes came first at every try. The notifier tries again.`,
+        );
     },
     async look(entry, { group, key }) {
       const result = await compareAndSet(async () => {
@@ -94,7 +97,10 @@ export function createNotices(options: NoticeOptions): Notices {
         if (!document) return void (await agenda.remove(entry));
         return decided(entry, document);
       });
-      if (result === 'lost') throw new Error(`The notice ${key} of ${group} changes too often.`);
+      if (result === 'lost')
+        throw new Error(
+          `The notice ${key} of the group ${group} was not written: other processes came first at every try. The notifier tries again.`,
+        );
     },
   };
 }
@@ -155,6 +161,9 @@ async function takeFor(
     if (write.outcome === 'refused') return 'lost';
     return { pausedUntil: taken.pausedUntil };
   });
-  if (result === 'lost') throw new Error(`The allowance of ${group} changes too often.`);
+  if (result === 'lost')
+    throw new Error(
+      `A message for the group ${group} waits: other processes wrote the count of its messages first at every try. The notifier tries again.`,
+    );
   return result;
 }

@@ -12,9 +12,9 @@ export interface Outages {
   begin(): void;
   /** Returns the channels that are closed or were closed recently. */
   closed(): Promise<Closures>;
-  /** Returns the outage that covers a part of the late step's time; an open one first. */
+  /** Returns the outage that covers a part of the late step's time. One that still lasts comes first. */
   before(head: StateHead, dueAt: number, now: number): Promise<Outage | undefined>;
-  /** Whether the wake-up channel is closed. Then a pass finds the order again after it opens. */
+  /** Whether the channel of wake-ups is closed. If so, late orders are not woken: a pass finds them again when the channel is open. */
   shutsWakeUps(): Promise<boolean>;
 }
 
@@ -40,11 +40,17 @@ export function createOutages(store: Pick<Store, 'breaker' | 'document' | 'docum
       const breaker = agent === undefined ? undefined : await breakerOf(agent);
       const shut = [agent, queueNames.wakeUps].flatMap((name) => (name === undefined ? [] : (states.get(name) ?? [])));
       const outages = [
-        ...shut.map((state) => ({ record: outageOf(state, now), reason: `the channel ${state.channel} is closed` })),
-        ...(breaker ? [{ record: breaker, reason: `the service of the agent ${breaker.agent} is unavailable` }] : []),
+        ...shut.map((state) => ({
+          record: outageOf(state, now),
+          reason: `the channel ${state.channel} ${verbOf(outageOf(state, now), now)} closed`,
+        })),
+        ...(breaker ? [{ record: breaker, reason: `the service of the agent ${breaker.agent} ${verbOf(breaker, now)} unavailable` }] : []),
       ].filter(({ record }) => coversLateStep(record, dueAt, stepMs, now));
       return outages.find(({ record }) => phaseOf(record, now) === 'open') ?? outages[0];
     },
     shutsWakeUps: async () => isShut((await closed()).get(queueNames.wakeUps), queueNames.wakeUps, clock.now()),
   };
 }
+
+/** The tense of a reason: an outage that is over may still explain why a step is late. */
+const verbOf = (record: Breaker, now: number): 'is' | 'was' => (phaseOf(record, now) === 'closed' ? 'was' : 'is');

@@ -82,10 +82,14 @@ export class Incident {
     }
   }
 
-  /** Ends some orders one by one, as another operator would. `part`: 0, 1 or 2, so that each part has orders of its own. */
+  /**
+   * Ends `count` orders one by one, as another operator would, spread evenly over all. Calls with another `part` (0 to 3) choose other
+   * orders. There must be at least four orders for each one chosen.
+   */
   async terminateSome(count: number, part: number): Promise<ReadonlySet<string>> {
-    const apart = Math.floor(this.orders / (4 * count));
-    const chosen = Array.from({ length: count }, (_, index) => this.orderIds[4 * apart * index + part] ?? '');
+    const parts = 4;
+    const stride = parts * Math.floor(this.orders / (parts * count));
+    const chosen = Array.from({ length: count }, (_, index) => this.orderIds[stride * index + part] ?? '');
     await inParallel(chosen, async (orderId) => {
       const key = `terminate-${orderId}`;
       const body = { kind: 'terminate', reason: 'The customer has called.' };
