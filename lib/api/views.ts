@@ -9,7 +9,7 @@ import type { FaultSummary, OrderRecord, StateHead } from '#ports/records';
 import { isReport } from '#roles/exceptions/causes';
 import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
 import { remainingSecondsOf } from '#roles/operator/feasibility';
-import { lockHolderOf, releasedHolder } from '#roles/scheduler/lease';
+import { isReleased, lockHolderOf } from '#roles/scheduler/lease';
 import type { Caller } from './authentication.ts';
 import { boundedSteps } from './bounded.ts';
 import { type Followed, type OrderWait, type Outage, waitOfHead, waitOfOrder } from './order-waits.ts';
@@ -134,10 +134,9 @@ function causeOf({ orderId, open = [] }: StateHead): { readonly exceptionId?: st
 }
 
 const internalPart = ({ client, rev, epoch, lockedBy, heldBy, heldUntil }: StateHead) => {
-  const shown =
-    heldBy === releasedHolder
-      ? { heldBy: null, lockedUntil: null }
-      : { heldBy: lockHolderOf({ heldBy }) ?? heldBy, lockedUntil: timeOrNull(heldUntil) };
+  const shown = isReleased({ heldBy })
+    ? { heldBy: null, lockedUntil: null }
+    : { heldBy: lockHolderOf({ heldBy }) ?? heldBy, lockedUntil: timeOrNull(heldUntil) };
   return { client, rev, epoch, lockedBy, ...shown };
 };
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { queueNames } from '#ports/messages';
+import { keepWhileLocked } from '#roles/scheduler/inbox';
 import { acquireLease } from '#roles/scheduler/lease';
 import { type Desk, type DeskOptions, journalOf, lineOf, openDesk, stepsNamed, submitted, timePasses } from './support.ts';
 
@@ -66,6 +67,18 @@ for (const writesAndSendsAtomically of [true, false])
       assert.deepEqual(await requested(desk), ['order/two 1']);
       const unlocked = (await journalOf(desk, orderId)).find(({ type }) => type === 'OrderUnlocked');
       assert.partialDeepStrictEqual(unlocked, { by: 'olga', expired: true });
+    });
+
+    test('S38 a suspended order whose lock ends by time is free again, and takes up what came meanwhile', async (context) => {
+      const { desk, orderId, request } = await open(context);
+      assert.equal((await instruct(desk, orderId, 'suspend', 'olga')).outcome, 'done');
+      await desk.answer(request);
+      await desk.clock.advance(61 * secondMs);
+      await settle(desk);
+      assert.deepEqual([(await desk.state(orderId)).heldBy, desk.messages(queueNames.replies('worker'))], [null, []]);
+      assert.equal((await instruct(desk, orderId, 'resume', 'otto')).outcome, 'done');
+      await settle(desk);
+      assert.deepEqual(await requested(desk), ['order/two 1']);
     });
 
     test('F-16 the deadlines of a locked order stand still: no expiry counts, and its step has as much time as before', async (context) => {
@@ -140,3 +153,28 @@ test('a host that dies between the release of a lock and the messages that met i
   await settle(desk);
   assert.deepEqual(await requested(desk), ['order/two 1']);
 });
+
+for (const ends of ['is released', 'runs out'])
+  test(`S38, S27: a host with a slow clock that keeps a message while the lock ${ends} sends it again`, async (context) => {
+    const { desk, orderId } = await locked(context);
+    const message = { queue: 'elsewhere', body: 'late' };
+    const slow = { ...desk, clock: { now: () => desk.clock.now() - 5 * secondMs } };
+    const { documents } = desk.store;
+    let isKept = false;
+    // The message comes after the others were sent, and before the write that frees the order.
+    context.mock.method(desk.store, 'documents', async (...range: Parameters<typeof documents>) => {
+      const found = await documents(...range);
+      if (range[0].startsWith('INBOX') && !isKept) {
+        isKept = true;
+        await keepWhileLocked(slow, orderId, [message]);
+      }
+      return found;
+    });
+    if (ends === 'is released') await unlock(desk, orderId);
+    else await desk.clock.advance(61 * secondMs);
+    await settle(desk);
+    assert.deepEqual(
+      [isKept, (await desk.state(orderId)).heldBy, (await desk.queues.receive('elsewhere', { max: 9, visibilityMs: 1, waitMs: 0 })).length],
+      [true, null, 1],
+    );
+  });

@@ -12,7 +12,7 @@ import type { Ports } from '#runtime/system';
 import { isOfBulkRun } from '#testing/world/bulk-records';
 import { Channels } from '#testing/world/channels';
 import { instrumented, type PortCall } from '#testing/world/instrumented-ports';
-import { documentPutBy, isDeadLetter, type Stored, storedBy } from '#testing/world/port-observer';
+import { documentPutBy, inboxChangedBy, isDeadLetter, type Stored, storedBy } from '#testing/world/port-observer';
 import { roleAtWork } from './at-work.ts';
 import { responseQueue } from './clients.ts';
 import { type Site, Unavailable } from './faults.ts';
@@ -95,6 +95,8 @@ export class Shared {
   onAnnounced: ((announcement: Announcement) => void) | undefined;
   /** Called when a process of bulk runs reads an order, before it gives it an instruction. */
   onBulkTurn: ((host: SimulatedHost) => void) | undefined;
+  /** Called when a process reads an order for an operator. */
+  onHolderTurn: ((host: SimulatedHost, orderId: string) => void) | undefined;
   private readonly around: Surroundings;
   private readonly queues: SimulatedQueues;
 
@@ -130,6 +132,8 @@ export class Shared {
     const document = documentPutBy(made, answer);
     if (document) this.channels.stored(document);
     if (document && isOfBulkRun(document)) this.around.record({ type: 'bulk recorded', document });
+    const kept = inboxChangedBy(made, answer);
+    if (kept) this.around.record(kept);
     if (document && isDeadLetter(document))
       this.around.record({ type: 'dead-lettered', message: openedLetterNow(deadLetterIn(document), this.keys.now.of) });
     return answer;
@@ -223,6 +227,7 @@ function storeOf(host: SimulatedHost, shared: Shared, around: Surroundings): Sto
       return port.head(id);
     },
     load: async (id) => {
+      if (roleAtWork() === 'operator') shared.onHolderTurn?.(host, id);
       const apply = async () => {
         const found = await store.load(id);
         const strange = found && host.strangeTo(found.state);

@@ -56,6 +56,10 @@ export function describe(observation: Observation): string {
       return `${observation.orderId} is not to be had, after ${observation.afterMs} ms`;
     case 'renewed':
       return `${observation.holder} ${observation.isKept ? 'keeps' : 'does not keep'} ${observation.orderId}`;
+    case 'kept':
+      return `${observation.orderId} is locked, and keeps ${observation.body}`;
+    case 'drained':
+      return `${observation.orderId} forgets ${observation.id}`;
     case 'metered':
       return `${observation.write} of ${observation.orderId} has ${observation.bytes} bytes: ${observation.outcome}`;
     case 'forgotten':

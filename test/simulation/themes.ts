@@ -4,6 +4,7 @@ import { instructMany } from './bulk.ts';
 import type { Clients, Reach } from './clients.ts';
 import { corrupt } from './corruption.ts';
 import { forge } from './forgeries.ts';
+import { lockOrders } from './locks.ts';
 import { isIn } from './random.ts';
 import { rulePeople } from './ruled.ts';
 import type { Services } from './services.ts';
@@ -45,6 +46,7 @@ export function addThemes(reach: Reach, services: Services, clients: Clients, se
   corrupt(reach, clients, seed);
   rulePeople(reach, clients, seed);
   instructMany(reach, services, clients, seed);
+  lockOrders(reach, clients, seed);
 }
 
 /** Submits orders whose steps return secrets that are too short to be searched for. */

@@ -422,6 +422,7 @@ export class World implements Surroundings {
       count('signals', signals.size);
       count('errors', state.errorGen);
       for (const { type } of journal) count(type);
+      count('locks that ran out', journal.filter((line) => line.type === 'OrderUnlocked' && 'expired' in line).length);
       count('steps with another input', replacedIn(journal));
     }
     for (const [what, times] of this.bulkRuns.happened()) count(what, times);

@@ -3,6 +3,7 @@ import { causes } from './causes.ts';
 import { claims, moreClaims } from './claims.ts';
 import { entrance } from './entrance.ts';
 import { limits } from './limits.ts';
+import { locks } from './locks.ts';
 import type { Mutant } from './mutant.ts';
 import { rebuilding } from './rebuilding.ts';
 import { recovering } from './recovering.ts';
@@ -30,4 +31,5 @@ export const further: readonly Mutant[] = [
   ...ruling,
   ...recovering,
   ...bulk,
+  ...locks,
 ];

@@ -18,14 +18,18 @@ const atOnce = 25;
 /** As long as SQS keeps a message. A document that outlives its lock does no harm: its message was redelivered. */
 const keptMs = 14 * dayMs;
 
-/** Keeps messages that met a person's lock on their order, until it ends (F-179). A repetition changes nothing. */
+/** Keeps messages that met a person's lock on their order, until it ends (F-179). A repetition keeps it twice. */
 export async function keepWhileLocked(ports: Ports, orderId: string, messages: readonly Outgoing[]): Promise<void> {
   const { store, clock } = ports;
-  const expiresAt = clock.now() + keptMs;
+  const keptAt = clock.now();
   await allSettledOrThrow(
     messages.map(({ delayMs: _, ...message }) => {
-      const id = hash('sha256', JSON.stringify([message.queue, message.body]), 'base64url');
-      return store.putDocument({ collection: collections.inbox(orderId), id, rev: 1, content: { ...message }, expiresAt }, 0);
+      // A message that is sent from the inbox may meet the next lock before it is removed there.
+      const id = hash('sha256', JSON.stringify([message.queue, message.body, keptAt]), 'base64url');
+      return store.putDocument(
+        { collection: collections.inbox(orderId), id, rev: 1, content: { ...message }, expiresAt: keptAt + keptMs },
+        0,
+      );
     }),
   );
   // The lock may have ended before they were kept.

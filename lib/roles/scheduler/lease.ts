@@ -72,6 +72,8 @@ export const isHeldByOther = ({ heldBy, heldUntil }: Pick<StateHead, 'heldBy' | 
 const prefix = 'person:';
 /** The holder of a lock that its person gave up, until the next write has taken up the messages that met it. */
 export const releasedHolder = 'released';
+/** The same for a lock whose time is over: the prefix of its person. */
+const expired = 'expired:';
 
 export const personHolder = (subject: string): string => prefix + subject;
 
@@ -79,11 +81,22 @@ export const personHolder = (subject: string): string => prefix + subject;
 export const lockHolderOf = ({ heldBy }: Pick<StateHead, 'heldBy'>): string | undefined =>
   heldBy?.startsWith(prefix) ? heldBy.slice(prefix.length) : undefined;
 
-/** Whether a person's lock is on the order, or its end has not been written yet. */
-export const hasLock = ({ heldBy }: Pick<StateHead, 'heldBy'>): boolean => heldBy === releasedHolder || heldBy?.startsWith(prefix) === true;
+export const expiredHolder = (subject: string): string => expired + subject;
 
+/** Returns the subject of the person whose lock is over by time. */
+export const expiredHolderOf = ({ heldBy }: Pick<StateHead, 'heldBy'>): string | undefined =>
+  heldBy?.startsWith(expired) ? heldBy.slice(expired.length) : undefined;
+
+/** Whether a lock is over, and the next write takes up the messages that met it. */
+export const isReleased = (lease: Pick<StateHead, 'heldBy'>): boolean =>
+  lease.heldBy === releasedHolder || expiredHolderOf(lease) !== undefined;
+
+/** Whether a person's lock is on the order, or its end has not been written yet. */
+export const hasLock = ({ heldBy }: Pick<StateHead, 'heldBy'>): boolean => isReleased({ heldBy }) || lockHolderOf({ heldBy }) !== undefined;
+
+/** Whether a person's lock lasts. A lock that was given up is over for a slow clock, too. */
 export const isLocked = (lease: Pick<StateHead, 'heldBy' | 'heldUntil'>, now: number): boolean =>
-  hasLock(lease) && (lease.heldUntil ?? 0) > now;
+  lockHolderOf(lease) !== undefined && (lease.heldUntil ?? 0) > now;
 
 /** Exclusive use of one instance. */
 export interface Lease {

@@ -1,6 +1,6 @@
 import { thawedDue } from './deadlines.ts';
 import { addFacts, applyEvent, type Draft, patchRecord } from './draft.ts';
-import { hasLock, isLocked, lockHolderOf, personHolder, releasedHolder } from './lease.ts';
+import { expiredHolderOf, hasLock, isLocked, lockHolderOf, personHolder, releasedHolder } from './lease.ts';
 
 /** Returns an order whose times moved by the time for which they stood still. If the lock is over, the order is free. */
 export function afterStandstill(draft: Draft): Draft {
@@ -12,7 +12,7 @@ export function afterStandstill(draft: Draft): Draft {
   if (!hasLock(record) || goesOn) return moved;
   const byMs = Math.max(0, until - (stillSince ?? until));
   const freed = patchRecord(moved, { heldBy: null, heldUntil: null, nextDueFor: thawedDue(record.nextDueFor, byMs) });
-  const holder = lockHolderOf(record);
+  const holder = expiredHolderOf(record) ?? lockHolderOf(record);
   return holder === undefined ? freed : addFacts(freed, [{ type: 'OrderUnlocked', by: holder, expired: true }]);
 }
 

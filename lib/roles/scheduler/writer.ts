@@ -9,6 +9,7 @@ import type { Telemetry } from '#ports/telemetry';
 import { callHook } from './host-hooks.ts';
 import { sendKept } from './inbox.ts';
 import { logJournal } from './journal-log.ts';
+import { expiredHolder, lockHolderOf } from './lease.ts';
 import { outboxThenSend } from './outbox-then-send.ts';
 import { sendWithWrite } from './send-with-write.ts';
 import type { Sending, SendingPorts } from './sending.ts';
@@ -67,7 +68,7 @@ export function createWriter(options: WriterOptions): Writer {
     { replan, leavesUnsent = false, beside = () => [] }: SaveOptions = {},
   ): Promise<'written' | 'lost'> {
     const now = clock.now();
-    await sendKept(options, loaded.record.orderId, loaded.instance, planned.instance);
+    if ((await endLock(options, loaded, planned)) === 'lost') return 'lost';
     const prepared = await sending.prepare(loaded, planned, now);
     const { instance, outbox } = prepared;
     const id = `${hostId}:${++writes}`;
@@ -124,6 +125,23 @@ export function createWriter(options: WriterOptions): Writer {
       return created;
     },
   };
+}
+
+/**
+ * Ends a lock whose time is over, in a write of its own before the messages that met it are sent. Clocks differ: a slower host may still
+ * keep a message, and finds out by this write that it has to send it. `lost`: the planned write has to be planned again.
+ */
+async function endLock(options: WriterOptions, { record, instance }: Loaded, planned: PlannedWrite): Promise<'lost' | undefined> {
+  const { store } = options;
+  const holder = lockHolderOf(record);
+  if (holder === undefined || planned.record.heldBy !== null) {
+    await sendKept(options, record.orderId, instance, planned.instance);
+    return undefined;
+  }
+  // A record that was rebuilt from its journal differs from the stored one.
+  const head = await store.head(record.orderId);
+  if (head?.heldBy === record.heldBy) await store.patch({ ...head, rev: head.rev + 1, heldBy: expiredHolder(holder) }, head);
+  return 'lost';
 }
 
 /** Reports a stored write, and counts its end and the rules that acted in it. The figures are approximate, so an outage only costs some of them. */

@@ -1,5 +1,5 @@
 import { type Breaker, phaseOf, turnOf } from '#ports/circuit-breaker';
-import type { Note, OutboxEntry, StateHead } from '#ports/records';
+import type { DueFor, Note, OutboxEntry, StateHead } from '#ports/records';
 import type { People } from '#ports/tasks';
 import { longWaitMs, outboxMs } from '#roles/scheduler/deadlines';
 import { type Backlog, backlogAlert } from './backlog.ts';
@@ -34,13 +34,16 @@ export type Decision =
 
 const leave: Decision = { kind: 'leave' };
 
+/** A suspended order sends its outbox, asks for its handler, and takes up the messages that met a lock. */
+const dueWhileSuspended: ReadonlySet<DueFor['kind']> = new Set(['outbox', 'handler', 'lock']);
+
 /** Decides about an order whose id came from the worklist. The head decides, because the worklist may be old. */
 export function judgeDue(head: StateHead | undefined, now: number, clockToleranceMs: number): Decision {
   if (!head || head.nextDueAt === null || head.nextDueFor === null || head.nextDueFor.kind === 'reminder') return leave;
   if (head.nextDueAt > now) return moveEntry(head, head.nextDueAt);
   if (head.heldBy !== null && head.heldUntil !== null && head.heldUntil > now)
     return { kind: 'move', next: withDeadline(head, head.heldUntil, 'another host holds the lease', now) };
-  if (head.suspended && head.nextDueFor.kind !== 'outbox' && head.nextDueFor.kind !== 'handler') return leave;
+  if (head.suspended && !dueWhileSuspended.has(head.nextDueFor.kind)) return leave;
 
   const isCounted = head.nextDueFor.kind === 'step' || head.nextDueFor.kind === 'claim';
   if (!isCounted) return { kind: 'wake', deadline: `${head.nextDueFor.kind}@${head.nextDueAt}` };

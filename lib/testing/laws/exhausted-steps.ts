@@ -3,6 +3,7 @@ import { rootPath } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import type { StateRecord } from '#ports/records';
 import type { Instance } from '#roles/scheduler/instance';
+import { hasLock } from '#roles/scheduler/lease';
 import type { Tracked } from '#testing/world/history';
 import { type Law, on, type Setting } from './law.ts';
 
@@ -52,6 +53,8 @@ function wrongReaction({ orderId, state, before, instance, newFacts }: Tracked):
   if (late && !isAbove && !wasAbove(late.path, before, state) && !isTimeOver && state.onExhausted !== 'error')
     return `order ${orderId}: step ${late.path} failed with DeadlineExceeded below its failure limit`;
   if (!isAbove || before?.state.ending || isTimeOver || state.lastBy.some((id) => id.startsWith(orderId))) return undefined;
+  // The deadlines of a locked order stand still.
+  if (hasLock(state)) return undefined;
   // An exception from outside has stopped the order first. The person who decides about it decides about the step.
   if (instance.state.blocked?.reported) return undefined;
   const { path } = expired;

@@ -48,6 +48,7 @@ import { leases } from './leases.ts';
 import { livelock } from './livelock.ts';
 import { newerRecords } from './newer-records.ts';
 import { olderProcesses } from './older-processes.ts';
+import { keptMessages, orderLocks } from './order-locks.ts';
 import { outbox } from './outbox.ts';
 import { overdueRequests } from './overdue-requests.ts';
 import { ownership } from './ownership.ts';
@@ -113,6 +114,8 @@ const laws: readonly ((setting: Setting) => Law)[] = [
   fence,
   () => exceptDamaged(claims()),
   leases,
+  orderLocks,
+  keptMessages,
   leaseDurations,
   processState,
   () => exceptDamaged(pinnedVersions()),

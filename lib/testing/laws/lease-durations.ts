@@ -1,4 +1,5 @@
 import { since } from '#roles/dead-letters/requeue';
+import { hasLock } from '#roles/scheduler/lease';
 import type { Observation } from '#testing/world/observation';
 import { type Law, on, type Setting, writerOf } from './law.ts';
 
@@ -45,7 +46,7 @@ export function leaseDurations({ toleranceMs, standsStillMaxMs, now }: Setting):
       if (observation.type !== 'written' || !observation.before) return undefined;
       const { orderId, heldBy, heldUntil } = observation.after;
       if (heldBy === null) return heldUntil === null ? undefined : `order ${orderId} has a lease without a holder until ${heldUntil}`;
-      if (writerOf(observation.after) !== undefined) return undefined;
+      if (writerOf(observation.after) !== undefined || hasLock(observation.after)) return undefined;
       if (heldBy === observation.before.heldBy && heldUntil === observation.before.heldUntil) return undefined;
       const request = requested.get(`${heldBy} ${orderId}`);
       if (!request || heldUntil === null) return `order ${orderId}: ${heldBy} holds a lease until ${heldUntil} that it did not request`;

@@ -1,3 +1,4 @@
+import { hasLock } from '#roles/scheduler/lease';
 import { type Law, on, type Setting, writerOf } from './law.ts';
 
 /** Only the holder of a lease writes the order, and a renewed lease was never interrupted (S1, F-22). */
@@ -10,6 +11,8 @@ export function leases({ toleranceMs, now }: Setting): Law {
       if (!observation.before) return undefined;
       const { before, after } = observation;
       const { orderId } = after;
+      // A person writes through any host: see `orderLocks`.
+      if (hasLock(before)) return void shared.delete(orderId);
       if (before.heldBy === null || before.heldUntil === null || before.heldBy !== after.heldBy) return void shared.delete(orderId);
       if ((after.heldUntil ?? 0) > before.heldUntil)
         return shared.has(orderId)

@@ -4,6 +4,7 @@ import type { StepState } from '#core/data/step-state';
 import { nodeAt } from '#core/definition/program';
 import type { StateRecord } from '#ports/records';
 import { isAwaited } from '#roles/scheduler/handlers';
+import { hasLock } from '#roles/scheduler/lease';
 import type { Tracked } from '#testing/world/history';
 import { type Law, on, type Setting, writerOf } from './law.ts';
 
@@ -24,6 +25,8 @@ export const records = ({ mayWait }: Pick<Setting, 'mayWait'>): Law => ({
         wrongInDue(after, {
           mayBeDueForNothing: mayWait && waitsWithoutLimit(order),
           awaitsHandler: order.instance.rules?.handlers?.some(isAwaited) ?? false,
+          standsStill: order.instance.state.stillSince !== undefined,
+          isDamaged: order.damagedAt !== undefined,
         }) ??
         wrongInNotes(after) ??
         wrongInIds(after) ??
@@ -54,10 +57,23 @@ function waitsWithoutLimit({ program, instance }: Tracked): boolean {
   return open.some(waitsForSignal) && !open.some(hasTime);
 }
 
-function wrongInDue(
-  { processState, suspended, nextDueAt, nextDueFor, worklist, worklistAt, outbox }: StateRecord,
-  { mayBeDueForNothing, awaitsHandler }: { readonly mayBeDueForNothing: boolean; readonly awaitsHandler: boolean },
-): string | undefined {
+/** What may be due depends on these. `standsStill`: the end of a lock is not written yet. */
+interface ForDue {
+  readonly mayBeDueForNothing: boolean;
+  readonly awaitsHandler: boolean;
+  readonly standsStill: boolean;
+  readonly isDamaged: boolean;
+}
+
+function wrongInDue(record: StateRecord, { mayBeDueForNothing, awaitsHandler, standsStill, isDamaged }: ForDue): string | undefined {
+  const { processState, suspended, nextDueAt, nextDueFor, worklist, worklistAt, outbox } = record;
+  // A record that cannot be read goes into Error in spite of a lock.
+  if (hasLock(record) && processState !== 'Processed' && !isDamaged)
+    return nextDueFor?.kind === 'lock' && nextDueAt === record.heldUntil && worklist === 'due'
+      ? undefined
+      : `locked until ${record.heldUntil}, but due for ${JSON.stringify(nextDueFor)} at ${nextDueAt}`;
+  // A host that takes the lease after a lock leaves the rest of the record as it is.
+  if ((standsStill || isDamaged) && nextDueFor?.kind === 'lock') return undefined;
   if (suspended && processState !== 'Error') {
     // A suspended order asks for a handler again that has not answered.
     const kind = outbox.length > 0 ? 'outbox' : awaitsHandler ? 'handler' : 'suspended';
@@ -118,6 +134,7 @@ function wrongInWhole(
     before &&
     newFacts.length === 0 &&
     before.outbox.length === 0 &&
+    before.heldBy === state.heldBy &&
     isSame(previous, instance) &&
     before.ruleTimers === state.ruleTimers &&
     // A suspended order has asked again for its handler.
@@ -159,6 +176,7 @@ function wrongDeadline(
     suspended ||
     recover !== 'step' ||
     nextDueFor?.kind === 'request' ||
+    nextDueFor?.kind === 'lock' ||
     nextDueFor?.waitsUntil !== undefined
   )
     return undefined;

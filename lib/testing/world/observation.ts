@@ -96,6 +96,9 @@ export type Observation =
   | { readonly type: 'locked'; readonly orderId: string; readonly policy: LockPolicy; readonly afterMs: number }
   /** The answer to the renewal of a lease. */
   | { readonly type: 'renewed'; readonly orderId: string; readonly holder: string; readonly isKept: boolean }
+  /** A message that met a person's lock was kept under this id, or was forgotten again. */
+  | { readonly type: 'kept'; readonly orderId: string; readonly id: string; readonly queue: string; readonly body: string }
+  | { readonly type: 'drained'; readonly orderId: string; readonly id: string }
   /** A message was purged from its queue. */
   | { readonly type: 'purged'; readonly body: string }
   /** A function received a batch. */

@@ -48,6 +48,8 @@ export class PortObserver {
     if (stored) this.written(stored);
     const document = documentPutBy(made, answer);
     if (document) this.documentPut(document);
+    const inbox = inboxChangedBy(made, answer);
+    if (inbox) this.world.record(inbox);
     switch (site) {
       case 'queues.send':
         return this.sent(...(args as unknown as Parameters<Queues['send']>));
@@ -136,6 +138,24 @@ export function storedBy({ site, args }: PortCall, answer: unknown, blobOf: (ord
 export function documentPutBy({ site, args }: PortCall, answer: unknown): Document | undefined {
   return site === 'store.putDocument' && isWritten(answer) ? (args[0] as Document) : undefined;
 }
+
+/** Returns what a call has changed in the inbox of a locked order; undefined if it changed none. */
+export function inboxChangedBy(made: PortCall, answer: unknown): Extract<Observation, { type: 'kept' | 'drained' }> | undefined {
+  const document = documentPutBy(made, answer);
+  const orderId = document && inboxOrder(document.collection);
+  if (document && orderId !== undefined) return { type: 'kept', orderId, id: document.id, ...messageIn(document) };
+  const [collection, id] = made.args as readonly string[];
+  if (made.site !== 'store.removeDocument' || !isWritten(answer) || collection === undefined || id === undefined) return undefined;
+  const left = inboxOrder(collection);
+  return left === undefined ? undefined : { type: 'drained', orderId: left, id };
+}
+
+const messageIn = ({ content }: Document) => ({ queue: String(content['queue']), body: String(content['body']) });
+
+const inboxOrder = (collection: string): string | undefined => {
+  const begin = collections.inbox('');
+  return collection.startsWith(begin) ? collection.slice(begin.length) : undefined;
+};
 
 export const isDeadLetter = ({ collection }: Document): boolean => collection.startsWith(collections.deadLetters(''));
 
