@@ -1,14 +1,17 @@
-import type * as z from 'zod';
 import { type CheckedHistory, checkHistories } from '#roles/evolution/histories';
+import { type HistoriesCall, replayOnProposal } from './clusters.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';
 import { type Refusal, refuse } from './problem.ts';
-import { type Answer, type Call, json } from './route.ts';
-import type { HistoriesBody } from './schemas/workflows.ts';
+import { type Answer, json } from './route.ts';
 import { programNamed } from './workflows.ts';
 
-/** Says of a page of stored orders whether their histories fit a version of their workflow. It changes nothing. */
-export async function checkStoredHistories(call: Call<unknown, unknown, z.output<typeof HistoriesBody>>): Promise<Answer | Refusal> {
+/**
+ * Says of a page of stored orders whether their histories fit a version of their workflow or, with a cluster, whether they would have ended
+ * without a person on its proposal. It changes nothing.
+ */
+export async function checkStoredHistories(call: HistoriesCall): Promise<Answer | Refusal> {
+  if (call.body.cluster !== undefined) return replayOnProposal(call, call.body.cluster);
   const { api, caller, name, id: version, body } = call;
   const program = programNamed(api.definitions, name, version);
   if (!program) return refuse('not-found');

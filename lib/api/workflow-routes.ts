@@ -1,5 +1,7 @@
+import { listClusters } from './clusters.ts';
 import { checkStoredHistories } from './histories.ts';
 import { type Route, route } from './route.ts';
+import { Cluster, ClusterQuery } from './schemas/clusters.ts';
 import { PageQuery, pageOf } from './schemas/common.ts';
 import { CheckedHistories, HistoriesBody, ListedWorkflow, Workflow } from './schemas/workflows.ts';
 import { listWorkflows, showWorkflow } from './workflows.ts';
@@ -26,13 +28,23 @@ export const workflowRoutes: readonly Route[] = [
     handle: showWorkflow,
   }),
   route({
+    method: 'GET',
+    path: '/workflows/{name}/clusters',
+    roles: ['viewer', 'operator'],
+    summary: 'List alike exceptions of a workflow, with a change of its definition drawn from resolutions that passed',
+    query: ClusterQuery,
+    answers: { 200: { description: 'A page of clusters, those with the most open exceptions first', schema: pageOf(Cluster) } },
+    refusals: ['not-found'],
+    handle: listClusters,
+  }),
+  route({
     method: 'POST',
     path: '/workflows/{name}/{version}/check',
     roles: ['operator'],
-    summary: 'Say whether the histories of stored orders fit a version of their workflow; nothing changes',
+    summary: 'Say whether the histories of stored orders fit a version of their workflow, or would need no person on a proposal',
     body: HistoriesBody,
     answers: { 200: { description: 'The orders of one page', schema: CheckedHistories } },
-    refusals: ['not-found', 'bad-parameter'],
+    refusals: ['not-found', 'bad-parameter', 'invalid'],
     handle: checkStoredHistories,
   }),
 ];

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { bodyLimits } from '#roles/submission/body-limits';
 import { cursor, time } from './common.ts';
 
 const versions = z
@@ -93,6 +94,12 @@ const historiesMax = 50;
 export const HistoriesBody = z.strictObject({
   cursor: cursor.describe('the `next` of the page before'),
   limit: z.int().min(1).max(historiesMax).default(historiesMax).describe('most orders that this page looks at'),
+  cluster: z
+    .string()
+    .min(1)
+    .max(bodyLimits.charactersMax)
+    .exactOptional()
+    .describe('a fingerprint: plays the orders with this exception on the proposal for it, which changes the newest version'),
 });
 
 export const CheckedHistories = z.strictObject({
@@ -103,13 +110,19 @@ export const CheckedHistories = z.strictObject({
         version: z.int().describe('the version that the order has'),
         processState: z.string(),
         outcome: z.string().nullable(),
-        fits: z.boolean().describe('the version leads to everything that the order has done; `migrate` may move an unfinished one'),
+        fits: z
+          .boolean()
+          .describe(
+            'the version leads to everything that the order has done; `migrate` may move an unfinished one. With `cluster`: the order would have ended without a person',
+          ),
+        assumed: z.literal(true).optional().describe('with `cluster`: it fits if requests that it never made succeed'),
         reason: z.string().optional().describe('the first thing that does not fit'),
         path: z.string().optional().describe('the activity that it is about'),
       }),
     )
-    .describe('orders of other versions, the newest first'),
+    .describe('orders of other versions, the newest first; with `cluster` those with the exception, of any version'),
   checked: z.int().min(0).describe('orders on this page'),
   fit: z.int().min(0).describe('those of them that fit'),
+  assumed: z.int().min(0).optional().describe('with `cluster`: those of `fit` that rest on an assumption'),
   next: z.string().nullable(),
 });

@@ -1,0 +1,116 @@
+import type { EventContent, StepReply } from '#core/data/event';
+import { engineFaults } from '#core/data/fault';
+import { definitionPath, isUndoPath, stepOfRequest, undonePath } from '#core/data/ids';
+import type { CoreFact } from '#core/data/journal';
+import type { Json } from '#core/data/json';
+import { isRemote } from '#core/definition/definition';
+import type { Program } from '#core/definition/program';
+
+/** The end of a request that nobody answered before the order blocked. */
+export type RecordedAnswer = StepReply | 'silence';
+
+/** What came to an order from outside. */
+export interface Recording {
+  /** The program under which it was recorded. */
+  readonly program: Program;
+  /** The answers by the path of the step, each list in the order of its requests. */
+  readonly answers: ReadonlyMap<string, readonly RecordedAnswer[]>;
+  readonly signals: readonly { readonly name: string; readonly payload: Json }[];
+}
+
+/** A line of a journal: a fact with the event from which it comes, unless the fact tells it. */
+export type RecordedLine = { readonly type: string; readonly event?: EventContent; readonly further?: readonly EventContent[] };
+
+/** Returns what came to an order from outside, from the lines of its journal, oldest first. */
+export function recordingOf(orderId: string, program: Program, lines: readonly RecordedLine[]): Recording {
+  const open = new Map<string, string>();
+  const answers = new Map<string, RecordedAnswer[]>();
+  const signals: { name: string; payload: Json }[] = [];
+  const add = (path: string, answer: RecordedAnswer): void => {
+    if (!open.delete(path)) return;
+    answers.set(path, [...(answers.get(path) ?? []), answer]);
+  };
+  for (const line of lines as readonly (RecordedLine & CoreFact)[]) {
+    for (const event of [...(line.event ? [line.event] : []), ...(line.further ?? [])]) {
+      if (event.type === 'signaled') signals.push({ name: event.name, payload: event.payload });
+      const path = event.type === 'replied' ? stepOfRequest(orderId, event.requestId) : undefined;
+      if (path !== undefined && event.type === 'replied') add(path, event.reply);
+    }
+    const told = toldBy(line);
+    if (told) add(told.path, told.answer);
+    if (line.type === 'StepRequested') open.set(line.path, line.attemptId);
+  }
+  return { program, answers, signals };
+}
+
+/** Returns the answer that a fact tells. */
+function toldBy(fact: CoreFact): { readonly path: string; readonly answer: RecordedAnswer } | undefined {
+  switch (fact.type) {
+    case 'ActivityClosed':
+      if (fact.result === 'Succeeded' && fact.attemptId !== undefined)
+        return { path: fact.path, answer: { status: 'succeeded', output: fact.output ?? {} } };
+      return fact.result === 'Compensated' ? { path: fact.path, answer: { status: 'succeeded', output: {} } } : undefined;
+    case 'AttemptFailed':
+    case 'FaultRaised':
+      return { path: fact.path, answer: { status: 'failed', fault: fact.fault } };
+    case 'UndoFailed':
+      return fact.fault && { path: fact.path, answer: { status: 'failed', fault: fact.fault } };
+    case 'OrderBlocked':
+      return isLate(fact.fault.type) ? { path: fact.path, answer: 'silence' } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+const isLate = (type: string): boolean => type === engineFaults.deadlineExceeded || type === engineFaults.serviceUnavailable;
+
+/** Hands out recorded answers, although the steps may have other paths in another definition. */
+export class RecordedAnswers {
+  private readonly left = new Map<string, RecordedAnswer[]>();
+  /** The last answer that each step got. */
+  private readonly last = new Map<string, RecordedAnswer>();
+  private readonly byName = new Map<string, string[]>();
+  private readonly recording: Recording;
+  private readonly program: Program;
+
+  constructor(recording: Recording, program: Program) {
+    this.recording = recording;
+    this.program = program;
+    for (const [path, answers] of recording.answers) {
+      this.left.set(path, [...answers]);
+      const name = nameAt(recording.program, path);
+      if (name !== undefined) this.byName.set(name, [...(this.byName.get(name) ?? []), path]);
+    }
+  }
+
+  /**
+   * Returns the next answer for a step. `new`: it was never requested. `none`: it was, but not so often, and its last answer was no
+   * success.
+   */
+  next(path: string): RecordedAnswer | 'new' | 'none' {
+    const recorded = this.recordedPath(path);
+    if (recorded === undefined) return 'new';
+    const answer = this.left.get(recorded)?.shift();
+    if (answer !== undefined) this.last.set(recorded, answer);
+    if (answer !== undefined) return answer;
+    const last = this.last.get(recorded);
+    return typeof last === 'object' && last.status === 'succeeded' ? last : 'none';
+  }
+
+  /** Returns where the recording has the step: at its path, or at the one path of a step with its name, operation and turns. */
+  private recordedPath(path: string): string | undefined {
+    const name = nameAt(this.program, path);
+    if (this.left.has(path) && nameAt(this.recording.program, path) === name) return path;
+    const alike = name === undefined ? [] : (this.byName.get(name) ?? []);
+    return alike.length === 1 ? alike[0] : undefined;
+  }
+}
+
+/** Returns what a step is called in every version: its name, its operation, its turns of loops, and whether it is an undo. */
+function nameAt({ nodes }: Program, path: string): string | undefined {
+  const isUndo = isUndoPath(path);
+  const node = nodes.get(definitionPath(isUndo ? undonePath(path) : path));
+  if (!node) return undefined;
+  const operation = isRemote(node) ? `${node.agent}.${node.operation}` : '';
+  return [node.name, operation, isUndo ? 'undo' : '', ...(path.match(/\[\d+\]/g) ?? [])].join(' ');
+}
