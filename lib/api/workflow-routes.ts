@@ -18,15 +18,7 @@ export const workflowRoutes: readonly Route[] = [
     refusals: [],
     handle: listWorkflows,
   }),
-  route({
-    method: 'GET',
-    path: '/workflows/{name}/{version}',
-    roles: ['viewer', 'operator'],
-    summary: 'Show one version of a workflow: its graph, its steps with their schemas and orders, and what becomes of each fault',
-    answers: { 200: { description: 'The definition', schema: Workflow } },
-    refusals: ['not-found'],
-    handle: showWorkflow,
-  }),
+  // Before the versions: the first route that fits a path serves it.
   route({
     method: 'GET',
     path: '/workflows/{name}/clusters',
@@ -36,6 +28,15 @@ export const workflowRoutes: readonly Route[] = [
     answers: { 200: { description: 'A page of clusters, those with the most open exceptions first', schema: pageOf(Cluster) } },
     refusals: ['not-found'],
     handle: listClusters,
+  }),
+  route({
+    method: 'GET',
+    path: '/workflows/{name}/{version}',
+    roles: ['viewer', 'operator'],
+    summary: 'Show one version of a workflow: its graph, its steps with their schemas and orders, and what becomes of each fault',
+    answers: { 200: { description: 'The definition', schema: Workflow } },
+    refusals: ['not-found'],
+    handle: showWorkflow,
   }),
   route({
     method: 'POST',

@@ -64,6 +64,7 @@ import { workflowCheck } from './workflow-check.ts';
 import { workflowFaults } from './workflow-faults.ts';
 import { workflowGraph } from './workflow-graph.ts';
 import { workflowHistories } from './workflow-histories.ts';
+import { workflowReview } from './workflow-review.ts';
 import { workflowList, workflowShow } from './workflow-show.ts';
 
 /** All commands, in the order of the help. */
@@ -92,6 +93,7 @@ export const commands: readonly CliCommand[] = [
   workflowList,
   workflowShow,
   workflowHistories,
+  workflowReview,
   overview,
   exceptionGroups,
   exceptionGroup,

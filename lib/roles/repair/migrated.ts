@@ -7,7 +7,7 @@ import { withRuledUndos } from '#core/definition/ruled-undos';
 import { subjectOf } from '#ports/records';
 import type { Page } from '#ports/store';
 import { hashOf } from '#roles/definitions/pinning';
-import type { Instance } from '#roles/scheduler/instance';
+import type { Instance, StoredEntry } from '#roles/scheduler/instance';
 import { storedJournal } from '#roles/scheduler/step-report';
 import type { Loaded } from '#roles/scheduler/types';
 import { refolded } from './exact.ts';
@@ -28,7 +28,7 @@ export function migrated(loaded: Loaded, target: Program, pages: readonly Page[]
   const limits = { recover, onExhausted, maxFailures: stored.state.amended?.maxFailures ?? maxFailures };
   const pinned = { ...record, ...limits, workflow: { name, version }, definition: hashOf(target.definition) };
   const moved = { program: target, order, record: pinned };
-  const other = otherRequest(loaded, target, pages);
+  const other = otherRequest(present, target, storedJournal(pages, stored.tail));
   if (other !== undefined) return { ok: false, ...other };
   const result = refolded(moved, pages, explained);
   if (!result.ok) return { ok: false, reason: `Version ${version} does not lead to what the order has done. ${result.reason}` };
@@ -39,10 +39,10 @@ export function migrated(loaded: Loaded, target: Program, pages: readonly Page[]
   return { ok: true, loaded: { ...moved, program, instance, rebuilt: true, migratedFrom: present.definition.version } };
 }
 
-/** Finds a step that was requested, and whose operation is another one in the target. */
-function otherRequest({ program, instance }: Loaded, target: Program, pages: readonly Page[]) {
+/** Finds a step that was requested, and whose operation is another one in the target. `lines`: of the journal, as stored. */
+export function otherRequest(program: Program, target: Program, lines: readonly StoredEntry[]) {
   const version = target.definition.version;
-  for (const line of storedJournal(pages, instance.tail)) {
+  for (const line of lines) {
     if (line.type !== 'StepRequested') continue;
     const [before, after] = [program, target].map(({ nodes }) => operationOf(nodes.get(definitionPath(line.path))));
     if (before === undefined || before === after) continue;
