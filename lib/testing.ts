@@ -21,7 +21,7 @@ export type {
   WorkflowStubs,
 } from '#testing/rehearse/index';
 export { given, instruct, rehearse } from '#testing/rehearse/index';
-export type { Moment, Replayed, ReplayOptions } from '#testing/replay/index';
-export { ReplayError, replay } from '#testing/replay/index';
+export type { HistoryMatchers, Matched, Moment, Replayed, ReplayOptions } from '#testing/replay/index';
+export { historyMatchers, ReplayError, replay } from '#testing/replay/index';
 export type { TestSystem, TestSystemOptions } from '#testing/test-system/index';
 export { startSystem } from '#testing/test-system/index';
