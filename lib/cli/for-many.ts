@@ -4,7 +4,7 @@ import { type BulkView, bulkPath, followBulk, isAtRest, nextStep, preparedBulk }
 import type { Cli } from './command.ts';
 import { FailedError, UsageError } from './errors.ts';
 import type { GivenInstruction } from './instruction.ts';
-import { textOption, wholeOption } from './options.ts';
+import { reasonFor, reasonHelp, textOption, wholeOption } from './options.ts';
 
 /** The options with which an instruction goes to many orders instead of one. */
 export interface ForMany {
@@ -30,7 +30,7 @@ const filterFields: { readonly [name: string]: string } = {
 export const declareInstruction = (command: Command): Command =>
   command
     .argument('[id]', 'order id, or its beginning; not with --all')
-    .requiredOption('--reason <text>', 'why; kept in the history of the order', textOption)
+    .option('--reason <text>', reasonHelp, textOption)
     .option('--dry-run', 'show the check without changing anything')
     .option('--yes', 'do not ask')
     .option('--all', 'a bulk run over all orders of --where')
@@ -57,14 +57,16 @@ export function assertOneOrMany(id: string, { all, where, rate, canary, sameForA
 }
 
 interface How extends ForMany {
-  readonly reason: string;
+  readonly reason?: string;
   readonly dryRun?: true;
   readonly yes?: true;
 }
 
 /** Prepares a bulk run of an instruction, shows how many orders can follow it, and starts it when the person agrees. */
 export async function giveToMany(cli: Cli, instruction: GivenInstruction, how: How): Promise<number | undefined> {
-  const { reason, dryRun, yes, where = [], rate = 10, canary, sameForAll } = how;
+  const { dryRun, yes, where = [], rate = 10, canary, sameForAll } = how;
+  // A person may start the run that a dry run has prepared.
+  const reason = reasonFor(how.reason === undefined ? {} : { reason: how.reason });
   if (!dryRun && !yes && (!cli.terminal.canAsk || cli.json))
     throw new UsageError('An instruction for many orders starts only with --yes. Look at it with --dry-run.');
   const api = await cli.api('operator');

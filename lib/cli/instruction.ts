@@ -3,12 +3,13 @@ import type { Cli } from './command.ts';
 import { FailedError, UsageError } from './errors.ts';
 import { assertOneOrMany, type ForMany, giveToMany } from './for-many.ts';
 import type { Api } from './http.ts';
+import { reasonFor } from './options.ts';
 import { type OrderView, orderPath, resolveOrderId } from './orders.ts';
 import { printable } from './text.ts';
 
 /** The options that every instruction has. */
 export interface InstructionOptions extends ForMany {
-  readonly reason: string;
+  readonly reason?: string;
   readonly dryRun?: true;
   readonly yes?: true;
 }
@@ -50,6 +51,7 @@ export async function giveInstruction(
   options: InstructionOptions,
 ): Promise<number | undefined> {
   assertOneOrMany(given, options);
+  reasonFor(options);
   if (options.all) return giveToMany(cli, instruction, options);
   const api = await cli.api('operator');
   const path = orderPath(await resolveOrderId(api, given));
@@ -63,8 +65,10 @@ export async function carryOut(
   cli: Cli,
   { api, orderId, etag, path, bodyOf }: Target,
   instruction: GivenInstruction,
-  { reason, dryRun, yes }: InstructionOptions,
+  options: InstructionOptions,
 ): Promise<number | undefined> {
+  const { dryRun, yes } = options;
+  const reason = reasonFor(options);
   const headers = { 'if-match': etag };
   const checked = async () =>
     (await api.call<CheckView>('POST', path, { body: { ...bodyOf(instruction), reason, dryRun: true }, headers })).body;

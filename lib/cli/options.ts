@@ -1,6 +1,8 @@
 import { InvalidArgumentError } from 'commander';
 import { isObject, type JsonObject } from '#core/data/json';
-import { jsonIn } from '#ports/util/json';
+import { UsageError } from './errors.ts';
+import { readData } from './submission-file.ts';
+import type { Terminal } from './terminal.ts';
 
 const unitsMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const yearMs = 365 * unitsMs.d;
@@ -35,9 +37,19 @@ export function textOption(value: string): string {
   throw new InvalidArgumentError('Expected text that is not empty.');
 }
 
-/** Parses the fields of an instruction: a JSON object. */
-export function fieldsOption(text: string): JsonObject {
-  const fields = jsonIn(text);
+/** Returns the fields of an instruction: a JSON object, given as text, as `@file`, or as `@-` for standard input. */
+export async function fieldsIn(text: string, terminal: Pick<Terminal, 'readInput'>): Promise<JsonObject> {
+  const fields = await readData(text, terminal);
   if (isObject(fields)) return fields as JsonObject;
-  throw new InvalidArgumentError('Expected a JSON object with the fields of the instruction.');
+  throw new UsageError('Expected --fields with a JSON object: {"path": "order/charge"}, @file, or @- for standard input.');
+}
+
+/** What `--reason` is for. */
+export const reasonHelp = 'why; kept in the history of the order (required, but not with --dry-run)';
+
+/** Returns the reason of a decision. A dry run decides nothing, so it needs none. */
+export function reasonFor({ reason, dryRun }: { readonly reason?: string; readonly dryRun?: true }): string {
+  if (reason !== undefined) return reason;
+  if (dryRun) return 'a dry run';
+  throw new UsageError("required option '--reason <text>' not specified. Only --dry-run needs no reason.");
 }

@@ -44,6 +44,20 @@ export interface FaultView {
   readonly source?: string;
 }
 
+/** How far the undo of an order is. Paths are those of the steps that are undone. */
+export interface UndoView {
+  readonly scope: string;
+  readonly done: number;
+  readonly left: number;
+  readonly now: string | null;
+  readonly stuck: readonly {
+    readonly path: string;
+    readonly attempts: number;
+    readonly lastFault: FaultView | null;
+    readonly nextAt: Time | null;
+  }[];
+}
+
 /** An order in the API's response, with the fields that the command line reads. */
 export interface OrderView {
   readonly orderId: string;
@@ -69,6 +83,8 @@ export interface OrderView {
   readonly exceptionId?: string;
   readonly taskId?: string;
   readonly steps?: readonly StepView[];
+  /** How far its undo is, for operators. */
+  readonly undo?: UndoView;
   /** A sentence that explains the current state. */
   readonly explanation?: string | null;
 }

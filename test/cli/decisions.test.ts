@@ -124,6 +124,9 @@ describe('instructions at the command line', () => {
       assert.ok(tries < 200, await alerts());
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
+    const shown = await system.redress(['order', 'get', orderId]);
+    assert.match(shown.out, /^undo +of order: 0 undone, 1 left[\s\S]*^stuck +order\/charge, \d+ requests?: \w+/m);
+    assert.match(shown.err, /redress order retry-undo \S+ --dry-run\. If it was undone by hand: redress order mark-compensated/);
     const marked = ['order', 'mark-compensated', orderId, '--reason', 'refunded by hand', '--yes'];
     assert.equal((await system.redress([...marked, '--path', 'order/tell'])).exitCode, 1);
     assert.equal((await system.redress(marked)).exitCode, 0);

@@ -177,11 +177,11 @@ describe('orders at the command line', () => {
     assert.equal((await system.redress([...erase, '--yes'])).exitCode, 0);
   });
 
-  test('an order in Error is resubmitted, with the reason in its history; a dry run changes nothing', async () => {
+  test('an order in Error is resubmitted, with the reason in its history; a dry run needs no reason, and changes nothing', async () => {
     const orderId = await system.order('mended later');
     const history = async () => (await system.redress(['order', 'history', orderId, '--json'])).json.items;
     const before = await history();
-    const dry = await system.redress(['order', 'resubmit', orderId, '--reason', 'the bank says yes now', '--dry-run']);
+    const dry = await system.redress(['order', 'resubmit', orderId, '--dry-run']);
     assert.match(dry.out, /requested +order\/charge +charge/);
     assert.deepEqual(await history(), before);
 
@@ -200,6 +200,19 @@ describe('orders at the command line', () => {
     assert.equal((await system.redress(['order', 'watch', orderId])).exitCode, 0);
     const given = (await history()).find(({ type }: { type: string }) => type === 'InstructionGiven');
     assert.deepEqual([given.reason, given.by], ['the bank says yes now', 'cli']);
+  });
+
+  test('an order in Error shows the way to those that are alike, and to what may be done about it (W-05, F-155)', async () => {
+    const { out, err } = await system.redress(['order', 'get', bad]);
+    const [, listing = ''] = /^alike +redress (exception list .+)$/m.exec(out) ?? [];
+    assert.match((await system.redress(listing.split(' '))).out, new RegExp(`CardDeclined.*${bad}`));
+    assert.match(err, new RegExp(`redress order resubmit ${bad} --dry-run[\\s\\S]*redress order resume-at ${bad} --path PATH --dry-run`));
+    assert.equal((await system.redress(['order', 'get', good])).err, '');
+  });
+
+  test('a finished order has nothing to undo any more, and its plan says so', async () => {
+    const { out } = await system.redress(['order', 'plan', good]);
+    assert.equal(out, 'The order is finished (completed), so nothing of it will be undone any more.\n');
   });
 
   test('an infeasible instruction is refused with every reason', async () => {

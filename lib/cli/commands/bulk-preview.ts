@@ -1,11 +1,11 @@
 import { Option } from 'commander';
 import { bulkPath, nextStep, preparedBulk } from '#cli/bulk';
 import type { CliCommand } from '#cli/command';
-import { fieldsOption, textOption, wholeOption } from '#cli/options';
+import { fieldsHelp } from '#cli/instruction-fields';
+import { fieldsIn, textOption, wholeOption } from '#cli/options';
 import { listed } from '#cli/orders';
 import { chosenWork, parameterOption, type SolutionOptions } from '#cli/solutions';
 import { listedId, table } from '#cli/text';
-import type { JsonObject } from '#core/data/json';
 import { instructionCommands } from './order-instruct.ts';
 
 interface Options extends SolutionOptions {
@@ -17,7 +17,7 @@ interface Options extends SolutionOptions {
   submittedAfter?: string;
   submittedBefore?: string;
   ids?: string[];
-  fields?: JsonObject;
+  fields?: string;
   sameForAll?: true;
   rate: number;
   canary?: number;
@@ -47,20 +47,21 @@ export const bulkPreview: CliCommand<Options> = {
       .option('--submitted-after <time>', 'only orders submitted after this time', textOption)
       .option('--submitted-before <time>', 'only orders submitted before this time', textOption)
       .option('--ids <id...>', 'only these orders')
-      .option('--fields <json>', 'fields of the instruction as JSON: {"answer": {"$cel": "order.sku"}}', fieldsOption)
+      .option('--fields <json>', 'fields of the instruction: JSON such as {"answer": {"$cel": "order.sku"}}, @file, or @-', textOption)
       .option('--solution <id>', 'a solution in place of an instruction', textOption)
       .option('--parameter <name=value>', 'a value for a place of the solution, or {"$cel": "…"} over each order', parameterOption)
       .option('--same-for-all', 'each order may get the same literal value')
       .option('--rate <number>', 'orders a second', wholeOption(1, 100), 10)
       .option('--canary <number>', 'pause after so many orders', wholeOption(1, 100_000))
       .option('--stop-after <number>', 'stop when so many orders have failed again', wholeOption(1, 100_000))
-      .option('--key <text>', 'idempotency key: the same key leads to the same run', textOption),
+      .option('--key <text>', 'idempotency key: the same key leads to the same run', textOption)
+      .addHelpText('after', () => `\n${fieldsHelp()}`),
 
   async run(cli, { reason, fields, solution, parameter, sameForAll, rate, canary, stopAfter, key, ...given }, [kind = '']) {
     const { state, workflow, fingerprint, fault, submittedAfter, submittedBefore, ids } = given;
     const api = await cli.api('operator');
     const chosen = await chosenWork(api, kind, {
-      ...(fields ? { fields } : {}),
+      ...(fields === undefined ? {} : { fields: await fieldsIn(fields, cli.terminal) }),
       ...(solution ? { solution } : {}),
       ...(parameter ? { parameter } : {}),
     });

@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import type { Cli, CliCommand } from '#cli/command';
 import { declareFilter, filterOf, type MessageFilter, messagePath, treatAll } from '#cli/dead-letters';
 import { UsageError } from '#cli/errors';
-import { textOption } from '#cli/options';
+import { reasonFor, reasonHelp, textOption } from '#cli/options';
 import { readData } from '#cli/submission-file';
 import { printable, table } from '#cli/text';
 
 interface Options extends MessageFilter {
-  reason: string;
+  reason?: string;
   all?: true;
   dryRun?: true;
 }
@@ -22,7 +22,7 @@ const declareTreatment = (command: Command): Command =>
     command
       .argument('<channel>', 'channel of the message')
       .argument('[id]', 'message id; without it, use filters or --all')
-      .requiredOption('--reason <text>', 'why; kept in the history of the order', textOption)
+      .option('--reason <text>', reasonHelp, textOption)
       .option('--dry-run', 'show the outcome without changing anything')
       .option('--all', 'all messages of the channel'),
   );
@@ -57,7 +57,8 @@ type Wanted = Options & { readonly channel: string; readonly id: string | undefi
 type More = { readonly body?: unknown; readonly again?: true };
 
 async function treat(cli: Cli, action: 'resubmit' | 'discard', wanted: Wanted, more: More): Promise<number | undefined> {
-  const { channel, id, reason, all, dryRun = false, ...given } = wanted;
+  const { channel, id, reason: _, all, dryRun = false, ...given } = wanted;
+  const reason = reasonFor(wanted);
   const filter = filterOf(given);
   if ((id === undefined) === (all === undefined && Object.keys(filter).length === 0))
     throw new UsageError('Name either one message by its id, or several by filters or --all.');

@@ -3,7 +3,7 @@ import type { CheckView } from '#cli/check-text';
 import type { CliCommand } from '#cli/command';
 import { assertOneOrMany, declareInstruction } from '#cli/for-many';
 import { confirmed, giveInstruction, type InstructionOptions } from '#cli/instruction';
-import { textOption } from '#cli/options';
+import { reasonFor, textOption } from '#cli/options';
 import { type OrderView, orderPath, resolveOrderId } from '#cli/orders';
 import { printable } from '#cli/text';
 
@@ -23,10 +23,11 @@ const ending = (
   declare: (command) => more(declareInstruction(command)),
 
   async run(cli, { path: step, ...options }, [id = '']) {
-    const { reason, dryRun, yes } = options;
+    const { dryRun, yes } = options;
     const instruction = { kind, ...(step === undefined ? {} : { path: step }) };
     if (kind !== 'cancel' || dryRun || options.all) return giveInstruction(cli, id, instruction, options);
     assertOneOrMany(id, options);
+    const reason = reasonFor(options);
     // A cancellation needs no ETag: it holds however far the order has come.
     const api = await cli.api('operator');
     const path = orderPath(await resolveOrderId(api, id));

@@ -1,6 +1,17 @@
 import { isWait, statusText } from '#cli/changes';
 import type { Cli, CliCommand } from '#cli/command';
-import { durationMs, type OrderView, orderPath, resolveOrderId, type StepView, stateText, stepLabel, timeOf } from '#cli/orders';
+import {
+  durationMs,
+  type OrderView,
+  orderPath,
+  questionType,
+  resolveOrderId,
+  type StepView,
+  secondText,
+  stateText,
+  stepLabel,
+  timeOf,
+} from '#cli/orders';
 import { printable, spanText, table } from '#cli/text';
 import { workflowRef } from '#core/definition/workflow-ref';
 
@@ -14,11 +25,20 @@ export const orderGet: CliCommand = {
   async run(cli, _, [id = '']) {
     const api = await cli.api('operator');
     const { body: order } = await api.call<OrderView>('GET', orderPath(await resolveOrderId(api, id)));
-    cli.print(order, () => orderText(order, cli));
+    const { exceptionId } = order;
+    const exception =
+      exceptionId === undefined ? undefined : await api.call<Alike>('GET', `/exceptions/${encodeURIComponent(exceptionId)}`);
+    cli.print(order, () => orderText(order, exception?.body, cli));
+    if (!cli.json) for (const line of nextSteps(order)) cli.terminal.say(line);
   },
 };
 
-function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
+/** The fingerprint that an exception shares with those like it. */
+interface Alike {
+  readonly fingerprint: string;
+}
+
+function orderText(order: OrderView, exception: Alike | undefined, { paint, typed }: Pick<Cli, 'paint' | 'typed'>): string {
   const {
     orderId,
     processState,
@@ -60,8 +80,10 @@ function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
     ...inputOfFailed(order),
     ...(restartedFrom ? [['restart of', restartedFrom]] : []),
     ...(restartedAs ? [['restarted', `as ${restartedAs}`]] : []),
+    ...undoRows(order),
     ...(exceptionId ? [['exception', exceptionId]] : []),
     ...(taskId ? [['task', taskId]] : []),
+    ...(exception ? [['alike', typed(`redress exception list --state open --fingerprint ${exception.fingerprint}`)]] : []),
   ];
   const lines = facts.map(([name = '', value = '']) => `${paint('dim', name.padEnd(10))}  ${printable(value)}\n`);
   // `--token` or REDRESS_TOKEN may sign in a client. The API shows a client only the name, the status and the result of a step.
@@ -74,6 +96,38 @@ function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
   ]);
   const headings = isShort ? ['step', 'status'] : ['step', 'operation', 'status', 'attempts', 'took'];
   return `${paint('bold', printable(orderId))}\n${lines.join('')}${rows.length > 0 ? `\n${table(headings, rows, paint)}` : ''}`;
+}
+
+/** Returns the rows about an undo: how far it is, what is requested, and each undo that keeps failing. */
+function undoRows({ undo, suspended }: OrderView): readonly (readonly string[])[] {
+  if (!undo) return [];
+  const { scope, done, left, now, stuck } = undo;
+  const place = now === null ? '' : `, at ${now} now`;
+  const stops = suspended ? '; the next one begins when the order is resumed' : '';
+  return [
+    ['undo', `of ${scope}: ${done} undone, ${left} left${place}${stops}`],
+    ...stuck.map(({ path, attempts, lastFault, nextAt }) => {
+      const why = lastFault ? `: ${lastFault.type}${lastFault.message ? ` (${lastFault.message})` : ''}` : '';
+      return [
+        'stuck',
+        `${path}, ${attempts} ${attempts === 1 ? 'request' : 'requests'}${why}${nextAt ? `, next at ${secondText(nextAt)}` : ''}`,
+      ];
+    }),
+  ];
+}
+
+/** Returns what a person may do next about an order that does not go on by itself. */
+function nextSteps({ orderId, processState, fault, undo, taskId }: OrderView): readonly string[] {
+  const typed = (command: string, more: string) => `redress order ${command} ${printable(orderId)}${more}`;
+  if (undo && undo.stuck.length > 0)
+    return [
+      `To request it again: ${typed('retry-undo', ' --dry-run')}. If it was undone by hand: ${typed('mark-compensated', ' --dry-run')}`,
+    ];
+  if (processState !== 'Error' || taskId === undefined || fault?.type === questionType) return [];
+  return [
+    `To request the failed step again: ${typed('resubmit', ' --dry-run')}`,
+    `To go on at another step: ${typed('resume-at', ' --path PATH --dry-run')}. Other ways: redress order --help`,
+  ];
 }
 
 /** Most characters of an input that are shown. */

@@ -1,5 +1,5 @@
 import type { CliCommand } from '#cli/command';
-import { orderPath, resolveOrderId } from '#cli/orders';
+import { type OrderView, orderPath, resolveOrderId } from '#cli/orders';
 import { type Paint, printable, table } from '#cli/text';
 
 interface Options {
@@ -29,9 +29,12 @@ export const orderPlan: CliCommand<Options> = {
     const api = await cli.api('operator');
     const path = orderPath(await resolveOrderId(api, id));
     const { body } = await api.call<Plan>('GET', `${path}/plan?${new URLSearchParams({ undo })}`);
-    cli.print(body, () => planText(body, cli.paint));
+    const { body: order } = await api.call<OrderView>('GET', path);
+    cli.print(body, () => (order.processState === 'Processed' ? finishedText(order) : planText(body, cli.paint)));
   },
 };
+
+const finishedText = ({ outcome }: OrderView): string => `The order is finished (${outcome}), so nothing of it will be undone any more.\n`;
 
 function planText({ steps, withoutUndo }: Plan, paint: Paint): string {
   const rows = steps.map((step) => [step.path, `${step.agent}.${step.operation}`, inputText(step)]);

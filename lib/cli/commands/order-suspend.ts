@@ -2,6 +2,7 @@ import { type CheckView, checkText } from '#cli/check-text';
 import type { CliCommand } from '#cli/command';
 import { assertOneOrMany, declareInstruction } from '#cli/for-many';
 import { giveInstruction, type InstructionOptions } from '#cli/instruction';
+import { reasonFor } from '#cli/options';
 import { type OrderView, orderPath, resolveOrderId, type Time } from '#cli/orders';
 import { printable, spanText } from '#cli/text';
 
@@ -17,9 +18,10 @@ const turning = (kind: 'suspend' | 'resume', summary: string): CliCommand<Instru
   declare: (command) => declareInstruction(command),
 
   async run(cli, options, [id = '']) {
-    const { reason, dryRun } = options;
+    const { dryRun } = options;
     if (options.all) return giveInstruction(cli, id, { kind }, options);
     assertOneOrMany(id, options);
+    const reason = reasonFor(options);
     const api = await cli.api('operator');
     const path = orderPath(await resolveOrderId(api, id));
     const { body: order, etag = '' } = await api.call<OrderView>('GET', path);

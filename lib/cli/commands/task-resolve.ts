@@ -1,14 +1,14 @@
 import type { CliCommand } from '#cli/command';
 import { UsageError } from '#cli/errors';
 import { carryOut, type InstructionOptions } from '#cli/instruction';
-import { fieldsOption, textOption } from '#cli/options';
+import { fieldsHelp } from '#cli/instruction-fields';
+import { fieldsIn, reasonFor, reasonHelp, textOption } from '#cli/options';
 import { type OrderView, orderPath } from '#cli/orders';
 import { chosenWork, parameterOption, type SolutionOptions } from '#cli/solutions';
 import { resolveTaskId, type TaskView, taskPath } from '#cli/tasks';
-import type { JsonObject } from '#core/data/json';
 
 interface Options extends InstructionOptions, SolutionOptions {
-  readonly fields?: JsonObject;
+  readonly fields?: string;
   readonly saveAs?: string;
   readonly appliesWhen?: string;
 }
@@ -21,19 +21,23 @@ export const taskResolve: CliCommand<Options> = {
     command
       .argument('<id>', 'the id of the task or of its order, or its beginning')
       .argument('[kind]', 'kind of the instruction: resubmit, skip, replace-input, …; not with --solution')
-      .requiredOption('--reason <text>', 'why; kept with the task and in the history of the order', textOption)
-      .option('--fields <json>', 'fields of the instruction as JSON: {"answer": {"approved": true}}', fieldsOption)
+      .option('--reason <text>', reasonHelp, textOption)
+      .option('--fields <json>', 'fields of the instruction, as listed below: JSON, @file, or @- for standard input', textOption)
       .option('--solution <id>', 'a solution in place of an instruction; task show suggests some', textOption)
       .option('--parameter <name=value>', 'a value for a place of the solution; may be given again', parameterOption)
       .option('--save-as <name>', 'keep the instruction as a solution, without the values of this order', textOption)
       .option('--applies-when <cel>', 'where --save-as is suggested: exception.type == "CardDeclined"', textOption)
       .option('--dry-run', 'show the check without changing anything')
-      .option('--yes', 'do not ask before what cannot be taken back'),
+      .option('--yes', 'do not ask before what cannot be taken back')
+      .addHelpText('after', () => `\n${fieldsHelp()}`),
 
   async run(cli, { saveAs, appliesWhen, ...options }, [id = '', given = '']) {
     if (appliesWhen !== undefined && saveAs === undefined) throw new UsageError('--applies-when goes with --save-as.');
     const api = await cli.api('operator');
-    const { kind, body } = await chosenWork(api, given, options);
+    reasonFor(options);
+    const { fields: text, ...others } = options;
+    const fields = text === undefined ? undefined : await fieldsIn(text, cli.terminal);
+    const { kind, body } = await chosenWork(api, given, { ...others, ...(fields ? { fields } : {}) });
     const path = taskPath(await resolveTaskId(cli, id));
     const { body: task } = await api.call<TaskView>('GET', path);
     const { etag = '' } = await api.call<OrderView>('GET', orderPath(task.orderId));

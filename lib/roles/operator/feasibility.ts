@@ -45,13 +45,7 @@ export interface Decided {
 /** Returns the order as the kinds of instructions see it. */
 export const judgedOf = (
   { program, order, record, instance }: Decided,
-  {
-    schemas,
-    now,
-    past = new Map(),
-    programs,
-    newest,
-  }: Pick<Judged, 'schemas' | 'now'> & Partial<Pick<Judged, 'past' | 'programs' | 'newest'>>,
+  { schemas, now, past = new Map(), definitions }: Known,
 ): Judged => ({
   program,
   subject: subjectOf(order as OrderRecord),
@@ -63,10 +57,16 @@ export const judgedOf = (
   openReports: record.open?.filter(isReport).length ?? 0,
   schemas,
   past,
-  programs: programs ?? (() => undefined),
-  newest: newest ?? (() => undefined),
+  programs: (name, version) => definitions?.program(name, version),
+  newest: (name) => definitions?.newest(name),
   now,
 });
+
+interface Known extends Pick<Judged, 'schemas' | 'now'> {
+  readonly past?: Judged['past'];
+  /** The app's workflows, for kinds that name one. */
+  readonly definitions?: Pick<Definitions, 'program' | 'newest'>;
+}
 
 /** Returns the schemas of an app's operations, and what validates against them. */
 export const schemasIn = ({ catalog }: Pick<Definitions, 'catalog'>): Schemas => ({

@@ -103,8 +103,7 @@ export function createInstructing(
     const before = await callKeys.before(orderId, loaded.instance, key);
     if (before !== undefined) return before.outcome === 'replayed' ? { ...before, rev } : before;
     if (ifMatch !== undefined && ifMatch !== rev) return { outcome: 'stale', rev };
-    const { program: programs, newest } = definitions;
-    const judged = judgedOf(loaded, { schemas, now: readAt, past: await pastFor(loaded, decision, store), programs, newest });
+    const judged = judgedOf(loaded, { schemas, now: readAt, past: await pastFor(loaded, decision, store), definitions });
     const seal = (): Given => (orderKey && keys ? withPayloadSealed(judged, decision, orderKey, keys) : decision);
     const taken = refused(found, decision, { judged, heldBy, dryRun }) ?? (await moved(loaded, decision, { definitions, store, dryRun }));
     return 'outcome' in taken ? taken : carryOut(taken, seal(), { ...how, key, judged }, now);
