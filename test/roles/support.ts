@@ -328,7 +328,7 @@ export function openDesk(context: Pick<TestContext, 'after'>, app: App, options:
   return desk;
 }
 
-function functionBehind(queue: string, system: System): (event: SQSEvent) => Promise<SQSBatchResponse> {
+export function functionBehind(queue: string, system: System): (event: SQSEvent) => Promise<SQSBatchResponse> {
   const { signal: stopping } = new AbortController();
   if (queue === queueNames.calls) return childrenFunction({ system, environment: {}, accepting: () => true });
   if (queue.endsWith('-dead')) return deadLetterFunction({ system, environment: {}, accepting: () => true });
