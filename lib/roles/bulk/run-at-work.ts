@@ -1,6 +1,7 @@
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import type { Store } from '#ports/store';
+import type { Telemetry } from '#ports/telemetry';
 import type { Instruct } from '#roles/operator/instruct';
 import type { Brakes } from './brakes.ts';
 import { type BulkDocuments, chunkOrders, type OrderOfSet, ordersMax, outcomeDocument, type StoredOutcome } from './documents.ts';
@@ -26,6 +27,7 @@ import type { Verify } from './verify.ts';
 export interface RunPorts {
   readonly store: Store;
   readonly clock: Clock;
+  readonly telemetry: Telemetry;
   readonly definitions: Definitions;
   readonly hostId: string;
   readonly documents: BulkDocuments;

@@ -4,6 +4,7 @@ import { InstanceLockedError, isFatal, UnreadableRecordError } from '#ports/erro
 import { timeText } from '#ports/messages';
 import type { StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
+import type { Telemetry } from '#ports/telemetry';
 import { taskIdOf } from '#roles/exceptions/ids';
 import { taskOf } from '#roles/exceptions/read';
 import type { Instruct, Instructed } from '#roles/operator/instruct';
@@ -64,12 +65,15 @@ const refused = (code: string, detail: string): Checked => ({ ok: false, refusal
  * one applies nothing twice.
  */
 export async function treatOrder(order: OrderOfSet, treating: Treating): Promise<StoredOutcome | undefined> {
-  const { run, documents, clock, mayGoOn } = treating;
+  const { run, documents, clock, mayGoOn, telemetry } = treating;
+  // The outcome `failed` names no reason, so the log has it.
+  const failed = (error: unknown): void =>
+    telemetry.log('warn', 'cannot treat an order of a bulk run', { bulkId: run.id, orderId: order.orderId, error });
   for (let attempt = 1; attempt <= triesMax; attempt++) {
     if (attempt > 1) await clock.sleep(pauseMs * attempt);
-    const before = attempt > 1 ? await quietly(() => documents.outcome(run.id, order.orderId)) : undefined;
+    const before = attempt > 1 ? await quietly(() => documents.outcome(run.id, order.orderId), failed) : undefined;
     if (before) return before;
-    const treated = await quietly(() => tryOnce(order, treating));
+    const treated = await quietly(() => tryOnce(order, treating), failed);
     if (treated === 'over') return undefined;
     if (treated) return treated;
   }
@@ -82,6 +86,7 @@ export interface Treating extends TreatingPorts {
   readonly run: BulkRun;
   readonly asked: BulkAsked;
   readonly mayGoOn: MayGoOn;
+  readonly telemetry: Pick<Telemetry, 'log'>;
 }
 
 /** Resolves to undefined where the order must be tried again, and to `over` where the run does not go on. */
@@ -169,11 +174,12 @@ function refusalOfError(error: unknown): ItemRefusal {
 }
 
 /** Resolves to undefined if the work fails, so that it is tried again. */
-async function quietly<T>(work: () => Promise<T>): Promise<T | undefined> {
+async function quietly<T>(work: () => Promise<T>, failed: (error: unknown) => void): Promise<T | undefined> {
   try {
     return await work();
   } catch (error) {
     if (isFatal(error)) throw error;
+    failed(error);
     return undefined;
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { createTelemetry } from '#ports/telemetry';
 import { operator, startBulk } from './support.ts';
 
 describe('a bulk run that is stopped', () => {
@@ -84,6 +85,23 @@ describe('a bulk run that is stopped', () => {
     const { infeasible } = await run(id);
     assert.equal(infeasible, (await items(id, '&outcome=infeasible')).length);
   });
+});
+
+test('X-9: a bulk run whose store does not answer for an order counts it as failed after five tries, and logs why', async () => {
+  const { created, run, work, act, ordersInError, store } = startBulk();
+  const [orderId = ''] = await ordersInError(1);
+  const id = await created({});
+  await work();
+  await act(id, 'start');
+  const lines: string[] = [];
+  const telemetry = createTelemetry({ level: 'warn', write: (line) => void lines.push(line) });
+  const head = (): Promise<never> => Promise.reject(new Error('The table is away.'));
+  await work(10_000, { store: { ...store, head }, telemetry });
+  assert.partialDeepStrictEqual(await run(id), { state: 'done', applied: 0, failed: 1, left: 0 });
+  const said = lines.map((line) => JSON.parse(line)).filter(({ message }) => message === 'cannot treat an order of a bulk run');
+  assert.equal(said.length, 5);
+  for (const line of said) assert.partialDeepStrictEqual(line, { level: 'warn', bulkId: id, orderId });
+  assert.match(lines.join(''), /The table is away\./);
 });
 
 const ordersOf = async (id: string, { documents }: ReturnType<typeof startBulk>['store']): Promise<readonly string[]> => {
