@@ -1,6 +1,7 @@
 /**
- * Deploys the stack to servers that speak AWS's protocols, runs the tests of `test/deployed`, and destroys the stack. One of those
- * tests updates the stack while orders run. Prints one line of JSON for each server.
+ * `sh bin/run dev/tools/deployed-check.ts [SERVER ...] [TEST.ts ...]` deploys the stack to servers that speak AWS's protocols, runs the
+ * tests of `test/deployed`, and destroys the stack. One of those tests updates the stack while orders run. The tests of
+ * `test/deployed/by-hand` take too long for every run: they run only if they are named. Prints one line of JSON for each server.
  */
 import { readFileSync } from 'node:fs';
 import { type AwsEmulator, environmentAt, freePort, localOutputs } from './aws/emulator.ts';
@@ -13,7 +14,8 @@ const starters: { readonly [name: string]: (options: { port: number }) => Promis
   ministack: startMinistack,
   localstack: startLocalStack,
 };
-const wanted = process.argv.slice(2);
+const files = process.argv.slice(2).filter((argument) => argument.endsWith('.ts'));
+const wanted = process.argv.slice(2).filter((argument) => !files.includes(argument));
 const names = wanted.length > 0 ? wanted : Object.keys(starters);
 let failed = false;
 
@@ -61,7 +63,7 @@ async function check({ name, endpoint }: AwsEmulator): Promise<boolean> {
     return code === 0;
   };
   const deployed = await step('deploy', ['dev/tools/deploy-local.ts']);
-  const tested = deployed && (await step('test', ['dev/tools/test-deployed.ts']));
+  const tested = deployed && (await step('test', ['dev/tools/test-deployed.ts', ...files]));
   const table = deployed ? outputOf('TableName') : '';
   // Quiet, because the failures of the tests must be the last output.
   const destroyed = deployed && (await step('destroy', ['dev/tools/deploy-local.ts', 'destroy'], true));

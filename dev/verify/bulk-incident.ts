@@ -77,6 +77,7 @@ try {
     seconds,
     ...result.figures,
     verified: verified.verified,
+    callsWhileAway: incident.warehouse.callsWhileAway,
     shortfalls,
   };
   process.stdout.write(`${JSON.stringify(line)}\n`);

@@ -167,7 +167,8 @@ export const kindOf = async (orderId: string): Promise<string | undefined> => (a
 
 /** Kills the processes in which a local server runs a function of this deployment; returns their number. */
 export function killFunction(role: string): number {
-  const marks = [`REDRESS_ROLE=${role}`, `REDRESS_TABLE=${outputs.TableName}`];
+  // The table of another deployment on this machine may have the same name.
+  const marks = [`REDRESS_ROLE=${role}`, `REDRESS_TABLE=${outputs.TableName}`, `AWS_ENDPOINT_URL=${endpoint}`];
   const pids = readdirSync('/proc').filter((pid) => {
     try {
       const variables = new Set(readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0'));

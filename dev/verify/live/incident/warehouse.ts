@@ -11,6 +11,8 @@ export class Warehouse {
   health: Health = 'refusing';
   /** The keys under which each parcel got a label: more than one means a doubled effect. */
   readonly labels = new Map<number, Set<string>>();
+  /** Requests without effect, because the service was away: what it has to bear beside its trouble. */
+  callsWhileAway = 0;
   private readonly server = createServer((request, response) => {
     void json(request).then((sent) => {
       const { number, key } = sent as { number: number; key: string };
@@ -32,7 +34,10 @@ export class Warehouse {
 
   private answer(number: number, key: string): readonly [number, string] {
     if (this.health === 'refusing') return [409, 'no paper'];
-    if (this.health === 'away') return [503, 'away'];
+    if (this.health === 'away') {
+      this.callsWhileAway += 1;
+      return [503, 'away'];
+    }
     const keys = this.labels.get(number) ?? new Set();
     this.labels.set(number, keys.add(key));
     return [200, `label ${number}`];
