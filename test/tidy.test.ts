@@ -181,7 +181,7 @@ describe('the repository is tidy', () => {
     assert.deepEqual(broken, []);
   });
 
-  for (const folder of ['', 'dev/tools/mutation/', 'dev/tools/user-projects/']) {
+  for (const folder of ['', 'dev/comparison/', 'dev/tools/mutation/', 'dev/tools/user-projects/']) {
     test(`versions in ${folder}package.json are exact, and its lockfile names only the public registry`, () => {
       const { dependencies, devDependencies } = JSON.parse(read(`${folder}package.json`)) as { [key: string]: { [name: string]: string } };
       const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(
@@ -197,7 +197,7 @@ describe('the repository is tidy', () => {
     });
   }
 
-  for (const folder of ['', 'dev/tools/mutation/', 'dev/tools/user-projects/', 'dev/tools/other-node/'])
+  for (const folder of ['', 'dev/comparison/', 'dev/tools/mutation/', 'dev/tools/user-projects/', 'dev/tools/other-node/'])
     test(`the lockfile ${folder}package-lock.json has a hash for each package, and names no registry`, () => {
       const text = read(`${folder}package-lock.json`);
       assert.doesNotMatch(text, /"resolved": "https?:/);
