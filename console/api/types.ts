@@ -3,6 +3,7 @@ import type * as audit from '#api/schemas/audit';
 import type * as bulk from '#api/schemas/bulk';
 import type * as channels from '#api/schemas/channels';
 import type * as chaos from '#api/schemas/chaos';
+import type * as clusters from '#api/schemas/clusters';
 import type * as deadLetters from '#api/schemas/dead-letters';
 import type * as exceptions from '#api/schemas/exceptions';
 import type * as instructions from '#api/schemas/instructions';
@@ -28,6 +29,8 @@ export type InstructionKind = z.input<typeof instructions.InstructionBody>['kind
 
 export type ListedWorkflow = z.output<typeof workflows.ListedWorkflow>;
 export type Workflow = z.output<typeof workflows.Workflow>;
+export type CheckedHistories = z.output<typeof workflows.CheckedHistories>;
+export type Cluster = z.output<typeof clusters.Cluster>;
 
 export type Exception = z.output<typeof exceptions.Exception>;
 export type ExceptionGroup = z.output<typeof exceptions.ExceptionGroup>;

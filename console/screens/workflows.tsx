@@ -10,6 +10,7 @@ import { Empty, Loaded, PageHead, Panel, Skeleton } from '../parts/states.tsx';
 import { Clock, counted } from '../parts/text.tsx';
 import { useRows } from '../parts/use-rows.ts';
 import { href, place, queried, setQuery } from '../router.ts';
+import { Clusters } from './workflows/clusters.tsx';
 import { FaultTable } from './workflows/faults.tsx';
 
 const linkTo = (name: string, version: number): string => `/workflows/${encodeURIComponent(name)}/${version}`;
@@ -137,6 +138,7 @@ function OneVersion({ name, version }: { name: string; version: number }) {
               </div>
             </div>
             <FaultTable faults={workflow.faults} step={chosen} />
+            <Clusters name={name} />
           </div>
         )}
       </Loaded>
