@@ -175,7 +175,7 @@ test('F-22: its owner renews a lock as long as the owner runs', async () => {
   await take('host-b');
 });
 
-test('F-22: an expired lock is not renewed, whether or not another host has it now', async () => {
+test('F-22: an expired lease is not renewed, whether or not another host holds it now', async () => {
   const { store, clock, take } = await openHost();
   const lease = await take('host-a');
   await clock.advance(leaseMs);

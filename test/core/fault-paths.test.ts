@@ -90,7 +90,7 @@ function compared(definition: WorkflowDefinition, order: Json): ReadonlySet<stri
 }
 
 describe('which handler handles which fault', () => {
-  test('F-163: for each step and fault of the sample shop, the table agrees with the engine', () => {
+  test('F-163: for each step and fault of the sample shop, the fault table of its workflow says what the engine does', () => {
     const seen = compared(fulfilOrder, okOrder.order);
     const other = faultPathsOf(fulfilOrder).filter(({ path, fault }) => !seen.has(`${path} ${fault}`));
     assert.deepEqual(

@@ -69,7 +69,8 @@ const failed = (reason: string): SendResult => ({ outcome: 'failed', reason });
 function reasonOf(error: unknown, credential: string): string {
   if (error instanceof BadSecretError)
     return `The credential ${credential} is not a secret of Standard Webhooks: expected whsec_ and base64.`;
-  if (error instanceof PrivateAddressError) return `The host has the private address ${error.address}, which is never called.`;
+  if (error instanceof PrivateAddressError)
+    return `The host has the private address ${error.address}. Only an address that the deployment names literally may be private.`;
   if (error instanceof TimeoutError) return 'The receiver did not answer in time.';
   const code = (error as { readonly code?: unknown }).code;
   return `The receiver cannot be reached (${typeof code === 'string' ? code : 'unknown error'}).`;
@@ -97,12 +98,12 @@ const publicLookup: LookupFunction = (hostname, options, callback) => {
   });
 };
 
-/** An address that the deployment names itself may be private, and so may this machine. */
-const isNamedItself = (hostname: string): boolean => hostname === 'localhost' || isIP(hostname.replace(/^\[|\]$/g, '')) !== 0;
+/** Whether the deployment named an address or `localhost` instead of a name to be resolved. Such a host may be private. */
+const isLiteralHost = (hostname: string): boolean => hostname === 'localhost' || isIP(hostname.replace(/^\[|\]$/g, '')) !== 0;
 
 function post(url: URL, headers: { readonly [name: string]: string }, body: string, timeoutMs: number): Promise<number> {
   const call = url.protocol === 'https:' ? httpsRequest : httpRequest;
-  const lookups = isNamedItself(url.hostname) ? {} : { lookup: publicLookup };
+  const lookups = isLiteralHost(url.hostname) ? {} : { lookup: publicLookup };
   return new Promise((resolve, reject) => {
     const sent = call(url, { method: 'POST', headers, agent: false, ...lookups }, (response) => {
       // The answer's text means nothing.

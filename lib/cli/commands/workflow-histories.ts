@@ -20,24 +20,25 @@ interface PageView {
   readonly next: string | null;
 }
 
-/** Most orders that do not fit and are shown. */
+/** How many orders that do not fit are shown at most. `--json` has all. */
 const shownMax = 100;
 
-/** Says how many stored orders of other versions could have gone as a version of their workflow says, and why the others could not. */
+/** Counts the stored orders of other versions that this version would have led to the same history, and says why the others differ. */
 export const workflowHistories: CliCommand<Options> = {
   name: 'workflow histories',
   summary: 'Compare the histories of stored orders with a version',
   declare: (command) =>
     command
       .argument('<workflow>', 'workflow and version of the running system: fulfil-order@2')
-      .option('--limit <number>', 'compare so many orders at most', wholeOption(1, 1_000_000), 10_000),
+      .option('--limit <number>', 'stop after the page that reaches so many orders', wholeOption(1, 1_000_000), 10_000),
 
   async run(cli, { limit }, [workflow = '']) {
     const path = workflowPath(workflow);
     const api = await cli.api('operator');
     const unfit: CheckedView[] = [];
     let checked = 0;
-    for (let cursor: string | null | undefined; cursor !== null && checked < limit; ) {
+    let cursor: string | null | undefined;
+    while (cursor !== null && checked < limit) {
       const { body }: { readonly body: PageView } = await api.call<PageView>('POST', `${path}/check`, {
         body: cursor === undefined ? {} : { cursor },
       });
@@ -52,7 +53,10 @@ export const workflowHistories: CliCommand<Options> = {
     cli.print({ checked, fit: checked - unfit.length, unfit }, () =>
       rows.length > 0 ? table(['order', 'version', 'state', 'does not fit because'], rows, cli.paint) : '',
     );
-    if (!cli.json) cli.terminal.say(`${checked - unfit.length} of ${checked} orders of other versions fit ${printable(workflow)}.`);
+    if (cli.json) return undefined;
+    if (unfit.length > shownMax) cli.terminal.say(`${shownMax} of ${unfit.length} are shown. --json lists all.`);
+    const others = cursor === null ? '' : ' More orders were not compared: raise --limit.';
+    cli.terminal.say(`${checked - unfit.length} of ${checked} orders of other versions fit ${printable(workflow)}.${others}`);
     return undefined;
   },
 };

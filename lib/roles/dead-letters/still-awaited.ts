@@ -73,11 +73,13 @@ function objectionsToRequest(request: Request, { local, operation }: AwaitedStep
     );
   const key = idempotencyKeyOf(orderId, path, local.generation);
   const problems = [
-    ...(idempotencyKey === key ? [] : [{ field: 'idempotencyKey', detail: `Expected ${key}, got ${idempotencyKey}.` }]),
-    ...(request.operation === operation ? [] : [{ field: 'operation', detail: `Expected ${operation}, got ${request.operation}.` }]),
+    ...(idempotencyKey === key ? [] : [{ field: 'idempotencyKey', detail: `Expected the idempotency key ${key}, got ${idempotencyKey}.` }]),
+    ...(request.operation === operation
+      ? []
+      : [{ field: 'operation', detail: `Expected the operation ${operation}, got ${request.operation}.` }]),
     ...(Date.parse(completeBy) > now && Date.parse(completeBy) <= until
       ? []
-      : [{ field: 'completeBy', detail: `Expected a time after now and up to ${timeText(until)}, got ${completeBy}.` }]),
+      : [{ field: 'completeBy', detail: `Expected a deadline after now and up to ${timeText(until)}, got ${completeBy}.` }]),
   ];
   return {
     problems: problems.map(({ field, detail }) => ({ pointer: `${bodyPointer}/${field}`, code: 'not-awaited', detail })),

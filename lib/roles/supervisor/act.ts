@@ -37,7 +37,7 @@ export interface Actions {
   begin(): void;
   /** Resolves to false if another write of the order was first. The write requires the `rev` that was read, so each expiry counts one time. */
   act(head: StateHead, decision: Decision, counts: Counts): Promise<boolean>;
-  /** Wakes an order unless it was woken recently for this deadline. */
+  /** Wakes an order, unless it was woken recently for this deadline or the channel of wake-ups is closed. */
   wakeOnce(order: Wakable, deadline: string, counts: Counts): Promise<void>;
 }
 

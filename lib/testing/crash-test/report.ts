@@ -3,13 +3,13 @@ import type { Played } from './enumerate.ts';
 import { crashText } from './points.ts';
 import type { Run } from './world.ts';
 
-/** Crashes that the report shows in full. For the others it names only the call. */
+/** Kinds of violation whose events the report tells. For further kinds, it names only the calls. */
 const toldMax = 2;
 const placesMax = 12;
 /** Lines at either end of a long story. */
 const linesMax = 60;
 
-/** The violations of a crash test: each crash, what it broke, the events, and how to replay it. */
+/** The violations of a crash test, by kind: the first crash with it, the other crashes, the events, and how to replay it. */
 export class CrashTestError extends Error {
   override readonly name = 'CrashTestError';
   /** The failed runs, each with the crashes that `only` takes. */

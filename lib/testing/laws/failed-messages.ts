@@ -8,7 +8,7 @@ const { maxFailures } = policyDefaults;
 /** Deliveries by conversation: an upper bound of its failures. */
 class Deliveries {
   private readonly counts = new Map<string, number>();
-  /** Conversations by message: a kept message may be encrypted. */
+  /** The conversation of each message, noted when it is delivered: the body of a dead letter may be encrypted. */
   private readonly conversations = new Map<string, string>();
 
   add(queue: string, messageId: string, body: string): void {
@@ -27,8 +27,8 @@ class Deliveries {
 }
 
 /**
- * A message becomes a dead letter for its failures only if its conversation really failed that often (S25). The sender of a failed
- * request then gets a `rejected` reply before its deadline, and never for another reason (F-108).
+ * A message becomes a dead letter for its failures only if its conversation really failed that often (S25). The sender of
+ * a request that became a dead letter gets a `rejected` reply before the deadline of the request; no other request is answered so (F-108).
  */
 export function failedMessages(setting: Pick<Setting, 'now' | 'toleranceMs' | 'forgedWord'>): Law {
   const { now, toleranceMs } = setting;

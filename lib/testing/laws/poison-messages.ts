@@ -11,11 +11,14 @@ export function poisonMessages(): Law {
       if (observation.type === 'dead-lettered') open.delete(originalBody(observation.message.body));
       return undefined;
     }),
-    atEnd: () => [...open].map((body) => `message ${body.trim()} neither was processed nor became a dead letter`),
+    atEnd: () => [...open].map((body) => `message ${body.trim()} neither became a dead letter nor was purged`),
   };
 }
 
-/** Returns the message without the time since which it waits for a newer version, and without the key of its order, which no dead letter keeps. */
+/**
+ * Returns the message without the time since which it waits for a process of a newer release, and without the key of its order, which no dead
+ * letter keeps.
+ */
 function originalBody(body: string): string {
   if (!body.startsWith('{"')) return body;
   const { waitsSince: _, key: __, ...message } = JSON.parse(body) as { readonly waitsSince?: string; readonly key?: string };

@@ -146,7 +146,7 @@ for (const [said, options, variables, seconds] of [
   });
 }
 
-test('F-53, F-175: the attempt after the long wait has a full timeout: no failure counts before, and its reply counts', async (t) => {
+test('F-53, F-175: the request after the long wait of onExhausted "wait" has a full step timeout: until then no failure counts, and its reply is applied', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => step('one'), { maxFailures: 0, onExhausted: 'wait', longWaitSeconds: 90 }),

@@ -82,7 +82,7 @@ describe('an order whose id is on the worklist', () => {
 });
 
 describe('a deadline that has expired', () => {
-  test('F-49, F-52: the expiry counts one failure, and the step is requested again after one step timeout', () => {
+  test('F-49, F-52: an expiry counts one failure, and the new request of the step gets another step timeout', () => {
     const { next: head, wakes } = judgeExpiry(order(), now);
     assert.deepEqual([head.failureCount, head.nextDueFor?.kind, head.nextDueAt, wakes], [1, 'request', now + stepMs, true]);
   });

@@ -62,7 +62,7 @@ describe('the judge of a run', () => {
     assert.equal(valid, 'valid messages: a valid message became a dead letter: {}');
     assert.match(String(unannounced), /^dead letters: /);
     assert.deepEqual(judged({ type: 'poisoned', body: 'nonsense' }), [
-      'poison messages: message nonsense neither was processed nor became a dead letter',
+      'poison messages: message nonsense neither became a dead letter nor was purged',
     ]);
   });
 });
