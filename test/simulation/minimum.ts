@@ -32,7 +32,7 @@ const least: { readonly [event: string]: number } = {
   'emitted lock locked': 15,
   'emitted holder of a lock gone': 2,
   'emitted process of a holder stands still': 1,
-  'locks that ran out': 5,
+  'locks that ran out': 2,
   'seen kept': 1,
   'steps with another input': 1,
   'worlds with the figures that are deployed': 60,
