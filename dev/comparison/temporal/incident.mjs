@@ -8,7 +8,8 @@ import { command, inParallel, insistently, Killable } from '../processes.mjs';
 
 /**
  * `TEMPORAL=path/to/temporal node temporal/incident.mjs [--orders 10000] …` plays the incident on Temporal: a batch of signals, or with
- * `COMPARE=reset` a batch of resets.
+ * `COMPARE=reset` a batch of resets. A reset to the last workflow task would only replay the failure that the history has by then, so these
+ * are resets to the first one, which repeat all activities.
  */
 const temporal = process.env.TEMPORAL ?? 'temporal';
 const isReset = process.env.COMPARE === 'reset';
@@ -91,7 +92,7 @@ await play(isReset ? 'temporal, batch of resets' : 'temporal, batch of signals',
     const numbers = [];
     for await (const { workflowId } of client.workflow.list({ query })) if (numbers.push(workflowId) === count) break;
     const one = isReset
-      ? ['workflow', 'reset', '--type', 'LastWorkflowTask', '--reason', 'canary']
+      ? ['workflow', 'reset', '--type', 'FirstWorkflowTask', '--reason', 'canary']
       : ['workflow', 'signal', '--name', 'again'];
     for (const id of numbers) await checked([...one, '--workflow-id', id]);
   },
@@ -153,7 +154,7 @@ async function checked(args) {
 /** Begins a batch job over all orders that match the query now. The rate: `--rps` for signals; the server's limit for resets. */
 async function bulk() {
   const operation = isReset
-    ? ['workflow', 'reset', '--type', 'LastWorkflowTask']
+    ? ['workflow', 'reset', '--type', 'FirstWorkflowTask']
     : ['workflow', 'signal', '--name', 'again', '--rps', '100'];
   const out = await checked([...operation, '--query', query, '--reason', 'The printer has paper.', '--yes', '-o', 'json']);
   const [id] = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(out) ?? [];
