@@ -60,7 +60,10 @@ describe('usage errors', () => {
   });
 
   test('the help of a command says which options it needs, and which kinds of instructions there are', async () => {
-    assert.match((await redress(['order', 'skip', '--help'])).out, /--reason <text> +why; kept in the history of the order \(required, but\s+not with --dry-run\)/);
+    assert.match(
+      (await redress(['order', 'skip', '--help'])).out,
+      /--reason <text> +why; kept in the history of the order \(required, but\s+not with --dry-run\)/,
+    );
     assert.match((await redress(['order', 'get', '--help'])).out, /^(?!.*\(required\))/s);
     assert.match((await redress(['bulk', 'preview', '--help'])).out, /kind of the instruction: resubmit, skip,[\s\S]*acknowledge/);
   });
