@@ -43,7 +43,9 @@ export function checkText({ feasible, refusals, warnings, effects, then, estimat
     ...then.map(({ path, operation }) => ['then', path, operation]),
   ];
   const effect =
-    rows.length === 0 ? 'Nothing would be requested, undone or skipped.\n' : table(['effect', 'step', 'operation'], rows, paint);
+    rows.length === 0
+      ? 'It is feasible. Nothing would be requested, undone or skipped at once.\n'
+      : table(['effect', 'step', 'operation'], rows, paint);
   const notes = warnings.map(({ code, detail }) => `${printable(code)}: ${printable(detail)}\n`).join('');
   return `${effect}${recovery ? recoveryText(recovery, paint) : ''}${notes}At most ${estimate.requests} requests, for $${estimate.dollars}.\n`;
 }

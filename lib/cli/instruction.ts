@@ -41,6 +41,8 @@ interface Target {
   /** Where the instruction is posted. */
   readonly path: string;
   readonly bodyOf: (instruction: GivenInstruction) => object;
+  /** The task that the instruction resolves. */
+  readonly taskId?: string;
 }
 
 /** Gives an instruction to an order as it was read, or shows its check; with `--all`, to many orders. The person confirms before a command that cannot be taken back. */
@@ -63,7 +65,7 @@ export async function giveInstruction(
 /** Posts an instruction to where it is carried out, or shows its check. Resolves with the exit code. */
 export async function carryOut(
   cli: Cli,
-  { api, orderId, etag, path, bodyOf }: Target,
+  { api, orderId, etag, path, bodyOf, taskId }: Target,
   instruction: GivenInstruction,
   options: InstructionOptions,
 ): Promise<number | undefined> {
@@ -81,6 +83,7 @@ export async function carryOut(
   const { body } = await api.call('POST', path, { body: { ...bodyOf(instruction), reason }, headers });
   cli.print(body, () => '');
   cli.terminal.say(`Accepted. To follow the order: redress order watch ${printable(orderId)}`);
+  if (taskId !== undefined) cli.terminal.say(`To see later whether it helped: redress task show ${printable(taskId)}`);
   return undefined;
 }
 

@@ -81,7 +81,7 @@ async function plays(context: TestContext, chapter: string): Promise<void> {
     const [command = '', isTail] = named.split(' | tail -n 1');
     const { out, err } = await system.redress(wordsOf(command).slice(2));
     const shown = isTail === undefined ? out : out.trimEnd().split('\n').slice(-1).join('');
-    return printed(`${shown}\n${err}`, bodies);
+    return printed(`${shown.trimEnd()}\n${err}`, bodies);
   };
   await playTranscripts(page, chapter, run);
 }

@@ -34,7 +34,7 @@ async function played(line: string, told: string, { redress }: RunningSystem, { 
     const { out, err } = await redress(words);
     const [first = ''] = out.match(new RegExp(`${prefix}_\\w+`)) ?? [];
     for (const [body] of out.matchAll(/(?<=ord_)\w+/g)) if (!bodies.includes(body)) bodies.push(body);
-    return { first, text: printed(`${out}\n${err}`, bodies) };
+    return { first, text: printed(`${out.trimEnd()}\n${err}`, bodies) };
   };
   let { first, text } = await print();
   for (const until = Date.now() + patienceMs; isReading(line) && name === undefined && text !== told && Date.now() < until; )

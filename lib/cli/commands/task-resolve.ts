@@ -38,11 +38,12 @@ export const taskResolve: CliCommand<Options> = {
     const { fields: text, ...others } = options;
     const fields = text === undefined ? undefined : await fieldsIn(text, cli.terminal);
     const { kind, body } = await chosenWork(api, given, { ...others, ...(fields ? { fields } : {}) });
-    const path = taskPath(await resolveTaskId(cli, id));
+    const taskId = await resolveTaskId(cli, id);
+    const path = taskPath(taskId);
     const { body: task } = await api.call<TaskView>('GET', path);
     const { etag = '' } = await api.call<OrderView>('GET', orderPath(task.orderId));
     const kept = saveAs === undefined ? {} : { saveAs: { name: saveAs, ...(appliesWhen === undefined ? {} : { appliesWhen }) } };
-    const target = { api, orderId: task.orderId, etag, path: `${path}/resolve`, bodyOf: () => ({ ...body, ...kept }) };
+    const target = { api, orderId: task.orderId, etag, path: `${path}/resolve`, taskId, bodyOf: () => ({ ...body, ...kept }) };
     return carryOut(cli, target, { kind }, options);
   },
 };

@@ -1,5 +1,6 @@
 import type { CliCommand } from '#cli/command';
 import { resolveTaskId, type TaskView, taskPath, taskText } from '#cli/tasks';
+import { printable } from '#cli/text';
 
 /** Shows one task. */
 export const taskShow: CliCommand<object> = {
@@ -10,6 +11,17 @@ export const taskShow: CliCommand<object> = {
   async run(cli, _, [id = '']) {
     const { body } = await (await cli.api('viewer')).call<TaskView>('GET', taskPath(await resolveTaskId(cli, id, { alsoResolved: true })));
     cli.print(body, () => taskText(body));
+    if (!cli.json && body.state !== 'resolved') for (const line of nextSteps(body)) cli.terminal.say(line);
     return undefined;
   },
 };
+
+/** Returns what a person may do next about an open task. A task about a destination of the notifier has no order. */
+function nextSteps({ id, kind, orderId }: TaskView): readonly string[] {
+  if (kind === 'dead-letter') return [];
+  const wanted = kind === 'question' ? `resubmit --fields '{"answer": …}'` : 'KIND';
+  return [
+    `To see the order and its steps: redress order get ${printable(orderId)}`,
+    `To check a resolution: redress task resolve ${printable(id)} ${wanted} --dry-run. The kinds: redress task resolve --help`,
+  ];
+}
