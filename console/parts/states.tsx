@@ -50,7 +50,7 @@ export const Failure = ({ what, problem, retry }: { what: string; problem: Probl
       <Icon name="stop" />
       <div>
         <b>{what}</b>
-        <div class="soft">{remedies[problem.code] ?? shown(problem.detail || problem.message)}</div>
+        <div class="soft">{remedies[problem.code] ?? shown(problem.errors[0]?.detail || problem.detail || problem.message)}</div>
         <div class="t-s muted mono">
           {`${problem.status || 'no answer'} ${problem.code}`}
           {problem.requestId && ` · request ${problem.requestId}`}

@@ -1,3 +1,4 @@
+import { useMemo } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { Pages } from '../api/poll.ts';
 import { type SteadyPages, useSteadyPages } from '../api/steady.ts';
@@ -11,11 +12,25 @@ import { copy } from '../parts/toast.tsx';
 import { type Selection, useSelection } from '../parts/use-selection.ts';
 import { WaitingRows } from '../parts/waiting-rows.tsx';
 import { href, orderLink, place, queried, setQuery } from '../router.ts';
+import { now } from '../time.ts';
 import { OrderScreen } from './orders/order.tsx';
 import { SelectionBar } from './orders/selection.tsx';
 
 const states = ['', 'Pending', 'Processing', 'Error', 'Processed'] as const;
-const filters = ['workflow', 'fault', 'reference'] as const;
+const filters = ['workflow', 'fault', 'client', 'reference'] as const;
+/** How long ago orders were submitted, in hours. */
+const ages = [
+  ['1', 'the last hour'],
+  ['24', 'the last day'],
+  ['168', 'the last week'],
+] as const;
+const filterNames = [...filters, 'hours'] as const;
+
+/** The beginning of the last hours, as a whole minute: the address of the call changes no more often. */
+function submittedAfter(hours: string): string | undefined {
+  if (!ages.some(([each]) => each === hours)) return undefined;
+  return new Date(Math.floor((now.value - Number(hours) * 3_600_000) / 60_000) * 60_000).toISOString();
+}
 
 /** The list of orders, or one order. */
 export default function Orders() {
@@ -25,9 +40,11 @@ export default function Orders() {
 
 function OrderList() {
   const state = queried('state');
-  const given = filters.filter((name) => queried(name) !== '');
+  const given = filterNames.filter((name) => queried(name) !== '');
   const query = Object.fromEntries(given.map((name) => [name, queried(name)]));
-  const orders = useSteadyPages<ListedOrder>(apiPath('/orders', { state, ...query, limit: 50 }), ({ orderId }) => orderId);
+  const { hours, ...exact } = query;
+  const path = apiPath('/orders', { state, ...exact, submittedAfter: useMemo(() => submittedAfter(hours ?? ''), [hours]), limit: 50 });
+  const orders = useSteadyPages<ListedOrder>(path, ({ orderId }) => orderId);
   const selection = useSelection(
     orders.items.map(({ orderId }) => orderId),
     orders.items.map(({ orderId }) => `/orders/${orderId}`),
@@ -87,11 +104,22 @@ const Filters = ({ list }: { list: SteadyPages<ListedOrder> }) => (
           />
         </label>
       ))}
+      <label class="filter">
+        <span class="muted">submitted</span>
+        <select class="filter-value" value={queried('hours')} onChange={({ currentTarget }) => setQuery({ hours: currentTarget.value })}>
+          <option value="">at any time</option>
+          {ages.map(([hours, name]) => (
+            <option key={hours} value={hours}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
     </div>
     <span class="end">
       <WaitingRows list={list} />
     </span>
-    <span class="muted t-s">newest first</span>
+    <span class="muted t-s nowrap">newest first</span>
   </div>
 );
 

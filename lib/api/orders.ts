@@ -93,6 +93,8 @@ async function orderAnswer({ api, caller }: Pick<Call, 'api' | 'caller'>, { orde
 }
 
 export async function listOrders({ api, caller, query }: Call<OrderListQuery>): Promise<Answer | Refusal> {
+  if (query.client !== undefined && !seesAll(caller))
+    return badParameter('/client', 'for-operators', 'client: only an operator or a viewer names a client. A client lists its own orders.');
   const unserved = refuseUnserved(orderList, query);
   if (unserved) return unserved;
   const { limit, cursor, submittedAfter, submittedBefore, ...filters } = query;

@@ -88,6 +88,11 @@ describe('G20: an order of another client', () => {
       assert.deepEqual([status, seen], [200, /Error|fault/.test(filter) ? [] : [own]], filter);
     }
     assert.equal((await ask('GET', '/orders?client=acme', { as: 'other' })).status, 400);
+    const { json } = await ask('GET', '/orders?client=other', { as: 'viewer' });
+    assert.deepEqual(
+      json.items.map(({ orderId }: { orderId: string }) => orderId),
+      [own],
+    );
   });
 
   test('has keys of its own: the same idempotency key and reference of two clients are two orders', async () => {

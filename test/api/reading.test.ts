@@ -379,7 +379,7 @@ test('an invalid parameter of a list is named, with the allowed values', async (
     ['fault=a%00', '/fault'],
     ['reference=', '/reference'],
     [`reference=${'r'.repeat(129)}`, '/reference'],
-    ['nonsense=1', '/nonsense', 'state, outcome, workflow, fault, reference'],
+    ['nonsense=1', '/nonsense', 'state, outcome, workflow, fault, client, reference'],
     ['a[__proto__][x]=1', '', 'Unknown parameter'],
     ['__proto__=1', '/__proto__'],
     ['state=Error&state=Error', ''],

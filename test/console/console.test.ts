@@ -166,3 +166,15 @@ test('F-153: an operator resolves a task on its own page, from the list, with fo
   await page.getByRole('heading', { name: 'Resolved' }).waitFor();
   assert.match(await page.locator('main').innerText(), /decided: Terminate\.\s+The customer has left\./);
 });
+
+test('the list of orders shows those of one client and of the last hour, and its filter is the address', async () => {
+  await show('/orders?client=samples');
+  await page.getByRole('combobox', { name: /^submitted/ }).selectOption('1');
+  await page.getByText('All 5 that match').waitFor();
+  assert.match(page.url(), /#\/orders\?client=samples&hours=1$/);
+  await page.keyboard.press('*');
+  await page.getByText('5 orders', { exact: true }).waitFor();
+  assert.equal(await page.getByRole('link', { name: 'Select all that match' }).count(), 0, 'a bulk run has no filter for a client');
+  await show('/orders?client=nobody&state=Error');
+  await page.getByText('No order matches.').waitFor();
+});

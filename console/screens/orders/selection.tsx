@@ -14,13 +14,14 @@ interface BarProps {
 const idsMax = 100;
 
 /** What can be done with the chosen orders together. */
-export function SelectionBar({ selection: { chosen, clear }, orders, matching: { workflow, fault, state, reference } }: BarProps) {
+export function SelectionBar({ selection: { chosen, clear }, orders, matching: { workflow, fault, state, ...others } }: BarProps) {
   if (chosen.size === 0 || !has('operator')) return null;
   const ids = [...chosen];
   const faults = new Set(orders.filter(({ orderId }) => chosen.has(orderId)).map((order) => order.fault?.type));
   const [only] = faults;
   const start = (kind: string): void => go('/bulk/new', { ids: ids.join(','), kind });
-  const isAll = chosen.size === orders.length && reference === undefined && (workflow || fault || state);
+  // A bulk run knows none of the other filters: it would meet more orders than the list shows.
+  const isAll = chosen.size === orders.length && Object.keys(others).length === 0 && (workflow || fault || state);
   return (
     <div class="bulkbar" role="status">
       <b>{counted(chosen.size, 'order')}</b>

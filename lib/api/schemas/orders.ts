@@ -14,6 +14,7 @@ export const OrderListQuery = z.strictObject({
     .string()
     .regex(/^[A-Z][A-Za-z0-9]{0,63}$/, 'expected the short type of a fault, such as CardDeclined')
     .exactOptional(),
+  client: z.string().min(1, 'expected 1 to 128 characters').max(128, 'expected 1 to 128 characters').exactOptional(),
   reference: z.string().min(1, 'expected 1 to 128 characters').max(128, 'expected 1 to 128 characters').exactOptional(),
   submittedAfter: optionalTime,
   submittedBefore: optionalTime,
