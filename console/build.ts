@@ -69,11 +69,15 @@ async function buildConsole(): Promise<void> {
   for (const { path, contents } of outputFiles) writeFileSync(`${own}${nameOf(path)}`, contents);
   writeFileSync(`${own}index.html`, page);
   try {
-    if (flags.has('--if-needed') && isFresh()) return;
-    rmSync(folder, { recursive: true, force: true });
-    renameSync(own, folder);
-  } catch (error) {
-    if (!isFresh()) throw error;
+    // Another process may put its folder there, or remove this one, between the two calls.
+    for (let triesLeft = 20; ; triesLeft -= 1)
+      try {
+        if (flags.has('--if-needed') && isFresh()) return;
+        rmSync(folder, { recursive: true, force: true });
+        return renameSync(own, folder);
+      } catch (error) {
+        if (triesLeft === 0) throw error;
+      }
   } finally {
     rmSync(own, { recursive: true, force: true });
   }

@@ -158,7 +158,10 @@ function Headline({ data }: { data: Overview | undefined }) {
       {sentences.length === 0 ? 'Nobody is needed.' : sentences.join(' ')}
       <small>
         {`${countText(processing)} ${processing === 1 ? 'order is' : 'orders are'} at work. `}
-        {outages.map(({ name, depth }) => `${counted(depth, 'message')} for ${name} wait during the outage of its service. `)}
+        {outages.map(
+          ({ name, depth }) =>
+            `${counted(depth, 'message')} for ${name} ${depth === 1 ? 'waits' : 'wait'} during the outage of its service. `,
+        )}
         <span class="muted">
           As of <Clock at={asOf} />.
         </span>

@@ -191,7 +191,7 @@ function Table({ orders, selection }: { orders: readonly ListedOrder[]; selectio
   );
 }
 
-function Why({ order: { fault, processState, suspended, completeBy } }: { order: ListedOrder }) {
+function Why({ order: { fault, processState, suspended, completeBy, waitsFor } }: { order: ListedOrder }) {
   if (fault)
     return (
       <>
@@ -201,6 +201,7 @@ function Why({ order: { fault, processState, suspended, completeBy } }: { order:
         </span>
       </>
     );
+  if (waitsFor?.kind === 'undo') return <>{`${waitsFor.path === null ? 'an undo' : `the ${stepName(waitsFor.path)}`} keeps failing`}</>;
   if (processState === 'Pending') return <span class="muted">no scheduler has claimed it yet</span>;
   if (suspended) return <span class="muted">its time stands still</span>;
   if (processState === 'Processed' || completeBy === null) return null;

@@ -161,7 +161,12 @@ const Table = ({ tasks, at, table, isResolved }: { tasks: readonly Task[]; at: n
             <td>
               <a class="cell" href={href(`/tasks/${task.id}`)}>
                 <Said>{askOf(task)}</Said>
-              </a>
+              </a>{' '}
+              {task.fault && (
+                <span class="muted">
+                  <Said>{task.fault.message}</Said>
+                </span>
+              )}
             </td>
             <td class="fit mono soft">{task.orderId === undefined ? 'no order' : shortId(task.orderId)}</td>
             <td class="fit soft lo">{task.group !== undefined && <Said>{task.group}</Said>}</td>

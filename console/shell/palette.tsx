@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { apiPath, get } from '../api/client.ts';
 import { person, signOut } from '../api/session.ts';
 import type { ListedOrder } from '../api/types.ts';
@@ -24,7 +24,8 @@ export function Palette({ close }: { close: () => void }) {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   const found = useFound(text);
-  useEffect(() => {
+  // Before the next paint: what a person types right after the key that opens it must not be lost.
+  useLayoutEffect(() => {
     const dialog = element.current;
     dialog?.showModal();
     return () => dialog?.close();
