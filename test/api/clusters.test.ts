@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Document } from '#ports/documents';
+import { exceptionKey } from '#roles/exceptions/records';
 import { appOf, parcels } from '../roles/evolution/shop.ts';
 import { startApi } from './support.ts';
 
@@ -27,6 +29,12 @@ async function parcelsWithout(count: number, passed: number, app = appOf()) {
   return { ...api, check };
 }
 
+/** The record of an order's first exception. */
+const keyOf = (orderId: string): readonly [string, string] => {
+  const { collection, id } = exceptionKey(orderId, 1);
+  return [collection, id];
+};
+
 describe('the clusters of a workflow', () => {
   test('F-161: are alike exceptions with what people did about them, and with a proposal as a diff and as code', async () => {
     const { ask } = await parcelsWithout(7, 5);
@@ -43,7 +51,8 @@ describe('the clusters of a workflow', () => {
   });
 
   test('F-161: say why there is no proposal, and belong to one workflow', async () => {
-    const { ask } = await parcelsWithout(5, 4);
+    const { ask } = await parcelsWithout(5, 4, appOf({ ...parcels, name: 'letter' }));
+    assert.deepEqual((await ask('GET', '/workflows/letter/clusters', operator)).json.items, []);
     const [cluster] = (await ask('GET', clusters, operator)).json.items;
     assert.deepEqual([cluster.proposal, cluster.resolutions[0].used], [null, 4]);
     assert.match(cluster.why, /^A proposal needs 5 verified uses of one way/);
@@ -64,6 +73,24 @@ describe('the clusters of a workflow', () => {
     const ids = [...first.items, ...second.items].map(({ orderId }: { orderId: string }) => orderId);
     assert.equal(new Set(ids).size, 7);
     assert.equal(await stored(), before);
+  });
+
+  test('F-161: have an order once, however often it failed, and no order that a rule has helped', async () => {
+    const api = await parcelsWithout(6, 5);
+    const { ask, check } = api;
+    const [{ fingerprint }] = (await ask('GET', clusters, operator)).json.items;
+    const [open] = (await ask('GET', '/orders?state=Error', operator)).json.items;
+    const etag = (await ask('GET', `/orders/${open.orderId}`, operator)).headers.get('etag') ?? '';
+    const body = { kind: 'resubmit', reason: 'another try' };
+    await ask('POST', `/orders/${open.orderId}/instructions`, { ...operator, headers: { 'if-match': etag }, body });
+    await api.answer('depot', { status: 'failed', fault });
+    assert.equal((await ask('GET', clusters, operator)).json.items[0].count, 7);
+    assert.equal((await check({ cluster: fingerprint })).json.checked, 6);
+    const document = (await api.store.document(...keyOf(open.orderId))) as Document;
+    const handling = { by: 'rule', id: 'r', control: 'ready', at: 1 } as const;
+    const put = { ...document, rev: document.rev + 1, content: { ...document.content, handling } };
+    assert.equal((await api.store.putDocument(put, document.rev)).outcome, 'written');
+    assert.equal((await check({ cluster: fingerprint })).json.checked, 5);
   });
 
   test('F-161: bad input about them names the place and the remedy, and changes nothing', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { check } from '#core/checks/check';
 import type { JsonObject } from '#core/data/json';
+import { programOf } from '#core/definition/program';
 import { type Orders, type Proposal, propose } from '#core/evolution/propose';
 import { type Resolved, waysOf } from '#core/evolution/ways';
 import { parcelDefinitions, parcelProgram } from '../../roles/evolution/shop.ts';
@@ -89,6 +90,25 @@ describe('a proposal about alike exceptions', () => {
     const mixed = { failed: south, good: [...north, ...bodies(1, { depot: 'south' })] };
     assert.equal(proposal(uses(skip, 5, 5), mixed).kind, 'handler', 'one order of the south went well');
     assert.equal(proposal(uses(skip, 5, 5), { failed: south, good: north.slice(1) }).kind, 'handler', 'four orders are few');
+  });
+
+  test('W-20: never has the value of a secret field in a condition', () => {
+    const marked = { type: 'object', properties: { depot: { type: 'string', secret: true }, kilos: { type: 'integer' } } } as const;
+    const program = programOf({ ...parcelProgram.definition, order: marked });
+    const bodies = (depot: string) => Array.from({ length: 5 }, (_, kilos) => ({ depot, kilos }));
+    const orders = { failed: bodies('south'), good: bodies('north') };
+    const found = propose(cluster, waysOf(uses(skip, 5, 5)), { ...about, program }, orders);
+    assert.equal(JSON.stringify(found).includes('south'), false);
+  });
+
+  test('F-161: is absent where the changed definition would not type-check: a later step reads the output of the skipped one', () => {
+    const { definition } = parcelProgram;
+    const reader = { $cel: 'steps.label' };
+    const children = definition.root.activity === 'sequence' ? definition.root.children : [];
+    const root = { ...definition.root, children: children.map((each) => (each.name === 'send' ? { ...each, input: reader } : each)) };
+    const program = programOf({ ...definition, root: root as typeof definition.root });
+    const found = propose(cluster, waysOf(uses(skip, 5, 5)), { ...about, program }, noOrders);
+    assert.match(found.ok ? found.proposal.code : found.why, /^The changed definition would not type-check: /);
   });
 
   test('F-161: is absent where no definition can do what people did, and the answer says why', () => {
