@@ -3,6 +3,7 @@ const benches: { readonly [name: string]: () => Promise<unknown> } = {
   advance: () => import('./advance.ts'),
   'back-test': () => import('./back-test.ts'),
   bulk: () => import('./bulk.ts'),
+  'bulk-cost': () => import('./bulk-cost.ts'),
   console: () => import('./console.ts'),
   lists: () => import('./lists.ts'),
   orders: () => import('./orders.ts'),

@@ -19,7 +19,7 @@ import type { CreateFunction } from '#runtime/function';
 import { queueEvent } from '#runtime/host/event-source';
 import { loadFunction } from '#runtime/host/load';
 import { createSystem, newHostId, type System } from '#runtime/system';
-import { type FunctionSpec, type SupervisorTask, topologyOf } from '#runtime/topology';
+import { type BulkTask, type FunctionSpec, type SupervisorTask, topologyOf } from '#runtime/topology';
 import { deploy } from './deploy.ts';
 import { meteredLoad } from './metered-load.ts';
 import { itemBytes } from './support.ts';
@@ -61,6 +61,8 @@ export interface Invoked {
   /** A process receives all messages of a queue, and crashes. */
   lose(queue: string): Promise<void>;
   run(task: SupervisorTask['task']): Promise<SupervisorPass>;
+  /** Works on bulk runs until nothing is left to do now. */
+  bulk(): Promise<void>;
   /** Advances the time. */
   pass(ms: number): void;
   /** The largest state item that was written for an order. */
@@ -125,6 +127,7 @@ export async function openInvoked({ app, endpoints, environment = {}, table }: I
     },
     run: (task) =>
       handlers.named(task === 'sweep' ? 'sweeper' : 'supervisor')({ task } satisfies SupervisorTask) as Promise<SupervisorPass>,
+    bulk: () => handlers.named('bulk')({ task: 'bulk' } satisfies BulkTask) as Promise<void>,
     pass: clock.pass,
     stateBytes,
     reset() {
