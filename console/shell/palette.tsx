@@ -114,7 +114,9 @@ function fixed(): readonly Entry[] {
 
 const searchMs = 200;
 
-/** Finds orders whose id begins with the text, or whose reference is the text. */
+/**
+ * Finds orders by their reference, or by the beginning of their id among the hundred newest ones. An older order is found by its whole id.
+ */
 function useFound(text: string): readonly Entry[] {
   const [found, setFound] = useState<readonly Entry[]>([]);
   useEffect(() => {

@@ -162,7 +162,7 @@ function Lost() {
     <div class="note warn lost-bar" role="status">
       <Icon name="clock" />
       <div class="grow">{`No connection since ${clockTime(lostSince)}. Shown: what was true then. Changes are not possible meanwhile.`}</div>
-      {left !== undefined && <span class="nowrap">{`again in ${left} s`}</span>}
+      {left !== undefined && <span class="nowrap">{`Next try in ${left} s`}</span>}
     </div>
   );
 }

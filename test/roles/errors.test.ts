@@ -196,7 +196,7 @@ describe('the host emits an event for a fault without a handler', () => {
   });
 
   for (const writesAndSendsAtomically of [true, false]) {
-    test(`F-62 a listener that throws has no effect: the order is in Error, announced once, and no message is redelivered (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
+    test(`F-62: a listener that throws changes nothing: an order that goes into Error is announced once, and no message is redelivered (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
       const system = await started(context, bad, { writesAndSendsAtomically });
       let called = 0;
       system.host.on('workflowTerminated', () => {

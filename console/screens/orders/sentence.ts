@@ -10,7 +10,7 @@ export interface Reason {
   readonly soft: string;
 }
 
-/** Says in a sentence why an order is where it is, and in a second one what that means. */
+/** Says in a sentence why an order is where it is, and in a second one what is done, what stays, or what comes next. */
 export function reasonOf(order: Order, entries: readonly HistoryEntry[]): Reason {
   const { processState, suspended, undo } = order;
   if (processState === 'Processed') return ended(order);

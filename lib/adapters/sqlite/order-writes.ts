@@ -17,7 +17,10 @@ export interface OrderWritesOptions {
   send(sentWithWrite: SentWithWrite): void;
 }
 
-/** Creates orders: both records, pages and messages in one transaction, or the earlier order as the answer. */
+/**
+ * Creates orders: both records, pages and messages in one transaction, or the earlier order as the answer. `putMissingState` stores the state
+ * of an order that has lost it.
+ */
 export function sqliteCreation({ database, orders, pages, records, send }: OrderWritesOptions): Pick<Store, 'create' | 'putMissingState'> {
   const insertOrder = database.prepare(
     'INSERT INTO orders (orderId, client, reference, submittedAt, record) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
@@ -92,16 +95,17 @@ export function sqliteOrderWrites({
     update: (state, { epoch, rev }, sentWithWrite) => {
       const { orderId, blob } = state;
       const changes = (): number | bigint => {
+        // A page has only what the state at `rev` has, so a refused write leaves the same page that the other writer leaves.
         if (sentWithWrite.page) pages.putPage(orderId, rev, sentWithWrite.page);
         if (sentWithWrite.undoPage) pages.putUndoPage(orderId, rev, sentWithWrite.undoPage);
         const columns = columnsOf(state);
         refuseTooLarge(`The state of order ${orderId}`, String(columns.at(-1)), blob);
-        const { changes } = updateState.run(...columns, blob, orderId, epoch, rev);
-        if (changes > 0) {
+        const replaced = updateState.run(...columns, blob, orderId, epoch, rev).changes;
+        if (replaced > 0) {
           pages.putOverflow(orderId, rev, sentWithWrite.overflow);
           documents.insertNew(sentWithWrite.documents ?? []);
         }
-        return changes;
+        return replaced;
       };
       return conditional(orderId, changes, sentWithWrite);
     },

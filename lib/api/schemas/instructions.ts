@@ -71,7 +71,7 @@ export const InstructionBody = z.discriminatedUnion('kind', [
     input: anyJson.describe('the whole input; a mask stands for the secret that is there'),
   }),
   instruction('resume-at', {
-    path: path.describe('an activity that is in no parallel, no loop, no branch that was not taken and no handler that is not at work'),
+    path: path.describe('an activity outside every parallel and loop; a branch around it was taken, and a handler around it is at work'),
     undoBetween: z.boolean().describe('true: what was done since is undone first; false: it stays done, and is not requested again'),
   }),
   instruction('recover', {

@@ -87,7 +87,7 @@ const orderResumeAt = instructing({
     command
       .requiredOption(
         '--path <path>',
-        'an activity that is in no parallel, no loop, no branch that was not taken and no handler that is not at work',
+        'an activity outside every parallel and loop; a branch around it was taken, and a handler around it is at work',
         textOption,
       )
       .option('--no-undo', 'what was done since stays done, and is not requested again'),

@@ -38,7 +38,7 @@ function closeUndone(builder: TransitionBuilder, path: string): void {
   close(builder, path, { result: 'Succeeded' });
 }
 
-/** Nothing of the affected scope is left. */
+/** Ends the recovery, if there is one: nothing of the affected scope is left to undo. */
 function endRecovery(builder: TransitionBuilder): void {
   const { recovering, ...state } = builder.state;
   if (recovering !== undefined) builder.replaceState(state);

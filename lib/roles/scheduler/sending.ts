@@ -27,9 +27,9 @@ export interface Prepared {
 
 /** How the messages of a write leave the system (decision 1). */
 export interface Sending {
-  /** Prepares a write, and sends what earlier writes have left. `wakeUp`: a further message of the write. */
+  /** Prepares a write, and sends what earlier writes have left. `wakeUp`: further messages of the write. */
   prepare(loaded: Loaded, planned: PlannedWrite, now: number, wakeUp?: readonly Outgoing[]): Promise<Prepared>;
-  /** Sends the outstanding requests of the last write. Undefined if every stored write has sent its messages. */
+  /** Sends the outstanding requests of the last write. Undefined where the store sends messages in the transaction of the write: then none is ever outstanding. */
   readonly sendAgain: ((loaded: Loaded) => Promise<void>) | undefined;
 }
 
