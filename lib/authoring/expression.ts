@@ -56,7 +56,7 @@ function refuseValue(text: string): never {
 /** JavaScript iterates over the operand of `for … of` and of a spread. */
 function refuseEntries(text: string): never {
   throw new TypeError(
-    `${text} is a path, not a list: it has no entries while the workflow is defined. Run a part for each entry with forEach(${text}, (item) => …), or read one entry as cel\`\${${text}}[0]\`.`,
+    `${text} stands for a value that exists when an order runs, so it has no entries here. Run an activity for each entry with forEach(${text}, (item) => …), or read one entry as cel\`\${${text}}[0]\`.`,
   );
 }
 

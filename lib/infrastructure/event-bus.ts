@@ -19,10 +19,10 @@ export interface AnnouncementsProps {
 export class Announcements extends Construct {
   readonly bus: EventBus;
   readonly topic: Topic;
-  /** The topic of messages for people: one for each kind of trouble, then summaries. */
+  /** The topic of messages for people: one message for the first task of a kind, then summaries. */
   readonly notifications: Topic;
   readonly rule: Rule;
-  /** Alerts that could not be delivered to the topic for a day. */
+  /** Announcements that a rule could not deliver for a day, above all alerts for the topic. */
   readonly undelivered: Queue;
 
   /** The name of the rule as in its metrics. It is given, because CloudFormation's `Ref` of a rule of a custom bus is `bus|rule`. */

@@ -26,7 +26,7 @@ describe('dead letters at the command line', () => {
     return id;
   }
 
-  test('F-120: one is listed, shown, edited in a file and resubmitted, and its order completes', async () => {
+  test('F-120: a dead letter is listed, shown, edited in a file and sent again, and its order completes', async () => {
     await system.redress(['client', 'put', 'acme', '--sender', 'robot', '--reason', 'it sends by message']);
     const message = { v: 1, type: 'submission', client: 'acme', idempotencyKey: 'by-message', order: { item: 7, card: 'good' } };
     const id = await deadLetter('submissions', message);

@@ -98,7 +98,7 @@ const mistakes: readonly (readonly [title: string, file: string, source: string 
     'a loop of JavaScript over a list',
     'loop.ts',
     app('({ order }: any) => {\n  for (const n of order.l) a.one({ n }); }'),
-    /order\.l is a path, not a list: .*forEach\(order\.l, \(item\) => …\).*\n {2}at loop\.ts:5:/,
+    /order\.l stands for a value .*forEach\(order\.l, \(item\) => …\).*\n {2}at loop\.ts:5:/,
   ],
   [
     'a forgotten return',

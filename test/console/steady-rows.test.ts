@@ -19,7 +19,7 @@ describe('the rows of a list that a person looks at', () => {
     assert.deepEqual(shown('', 'ab'), ['ab', 0, false]);
   });
 
-  test('a row that has left the list disappears, and the one that takes its place at the end appears', () => {
+  test('a row that has left the list disappears, and the next row appears at the end', () => {
     assert.deepEqual(shown('abc', 'acd', true), ['acd', 0, false]);
     assert.deepEqual(shown('abc', 'ab'), ['ab', 0, false]);
   });

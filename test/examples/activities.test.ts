@@ -89,6 +89,7 @@ describe('the examples of activities', () => {
     const elsewhere = [
       '../../test/examples/travel.test.ts',
       '../orders/agents.ts',
+      '../orders/cases.test.ts',
       '../orders/workflow.ts',
       '../orders/workflow.test.ts',
       '../../test/testing/crash-test/crash-test.test.ts',

@@ -31,7 +31,7 @@ interface ClusterView {
   readonly why?: string;
 }
 
-/** The figures of a replay. `fit`: orders that would have needed nobody; `assumed` of them only if requests that they never made succeed. */
+/** The figures of a replay. `fit`: orders that would have needed no person; `assumed` of them only if requests that they never made succeed. */
 interface Replay {
   readonly checked: number;
   readonly fit: number;
@@ -46,14 +46,14 @@ interface Page<T> {
 type Cli = Parameters<CliCommand<Options>['run']>[0];
 type Api = Awaited<ReturnType<Cli['api']>>;
 
-/** Shows alike exceptions of a workflow with the change of its definition that they propose, and how many orders would have needed nobody on it. */
+/** Shows alike exceptions of a workflow with the change of its definition that they propose, and how many orders would have needed no person with it. */
 export const workflowReview: CliCommand<Options> = {
   name: 'workflow review',
   summary: 'Propose changes of a workflow from resolved exceptions',
   declare: (command) =>
     command
       .argument('<workflow>', 'name of a workflow of the running system: fulfil-order')
-      .option('--limit <number>', 'replay so many orders of each proposal at most', wholeOption(1, 1_000_000), 1_000),
+      .option('--limit <number>', 'stop a replay after the page that reaches so many orders', wholeOption(1, 1_000_000), 1_000),
 
   async run(cli, { limit }, [workflow = '']) {
     const api = await cli.api('operator');
@@ -62,6 +62,7 @@ export const workflowReview: CliCommand<Options> = {
     for (const cluster of await clustersAt(api, path)) {
       const { proposal, fingerprint } = cluster;
       if (!proposal) reviewed.push(cluster);
+      // The check is asked about the version that the proposal changes.
       else reviewed.push({ ...cluster, replay: await replayed(cli, api, `${path}/${proposal.version - 1}/check`, { fingerprint, limit }) });
     }
     cli.print({ items: reviewed }, () =>
@@ -123,7 +124,7 @@ function textOf({ step, type, proposal, why, replay }: ClusterView & { readonly 
     `${title}: ${kind === 'if' ? 'a condition' : `a ${kind}`}, drawn from ${wayText(drawnFrom)}.`,
     `  ${printable(code)}`,
     ...diff.map((line) => `  ${printable(line)}`),
-    ...(alsoTakes.length > 0 ? [`  It also takes ${printable(type)} of ${alsoTakes.map(printable).join(', ')}.`] : []),
+    ...(alsoTakes.length > 0 ? [`  The change also handles ${printable(type)} of ${alsoTakes.map(printable).join(', ')}.`] : []),
     ...(replay ? [`  ${replay.fit} of ${replay.checked} replayed orders would have needed no person${assumed}.`] : []),
     '',
   ].join('\n');

@@ -119,7 +119,7 @@ function compensationProblems(
           {
             pointer: '/object/step',
             code: 'required',
-            detail: 'compensate-with replaces the missing undo of one step: name the path of that step.',
+            detail: 'compensate-with undoes one step that has no undo of its own: name the path of that step.',
           },
         ]
       : targets.some((each) => programOf(each).nodes.get(step)?.undo)

@@ -163,7 +163,7 @@ async function takeFor(
   });
   if (result === 'lost')
     throw new Error(
-      `A message for the group ${group} waits: other processes wrote the count of its messages first at every try. The notifier tries again.`,
+      `A message to the group ${group} waits: other processes changed the count of its messages during every try. The notifier tries again.`,
     );
   return result;
 }

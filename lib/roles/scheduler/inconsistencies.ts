@@ -56,7 +56,7 @@ function reportOf({ cause, causedBy, uses, isTooMany }: Inconsistency): Extract<
   const [first] = uses;
   const objects = [...new Set(uses.map(({ object }) => object))];
   const message = isTooMany
-    ? `More orders have read what ${cause.path} wrote than one undo tells. Look for the others with GET /orders/${cause.orderId}/dependents.`
+    ? `More orders have read what ${cause.path} wrote than can be told at once, and some were not told. See GET /orders/${cause.orderId}/dependents.`
     : `${cause.path} of ${cause.orderId} has been undone, after this order had read ${objects.slice(0, 5).join(', ')}.`;
   return {
     kind: 'report',

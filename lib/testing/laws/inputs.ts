@@ -12,10 +12,11 @@ interface Sent {
   readonly confirming?: boolean;
 }
 
-/** An idempotency key always has the same input. A completed order has effects only with inputs from its last run (F-42, F-44). */
+/** An idempotency key always has the same input. A completed order of the workflows that pick and
+ * charge was last charged for what its last reservation returned (F-42, F-44). */
 export function inputs({ answersNameTheirKey }: Pick<Setting, 'answersNameTheirKey'>): Law {
   const inputOf = new Map<string, string>();
-  /** Input of the last `charge` request, by order. */
+  /** `what` in the input of the last `charge` request, by order. */
   const charged = new Map<string, unknown>();
   return {
     name: 'inputs',

@@ -4,8 +4,8 @@ import { hasLock, lockHolderOf } from '#roles/scheduler/lease';
 import { type Law, on, type Setting } from './law.ts';
 
 /**
- * An order has one owner at a time: while a person's lock lasts, nobody else gets the lock, and every line of the journal is of that
- * person (S37). The lock is ended by its holder, by an admin, or by time.
+ * An order has one owner at a time: while a person's lock lasts, nobody else gets the lock, and each write that adds to the journal has an
+ * instruction of that person, or ends the lock (S37).
  */
 export const orderLocks = ({ toleranceMs, now }: Setting): Law => ({
   name: 'order locks',
@@ -29,8 +29,8 @@ const isOf = (fact: JournalEntry, owner: string): boolean =>
   fact.type === 'OrderUnlocked' || ((fact.type === 'OrderLocked' || fact.type === 'InstructionGiven') && fact.by === owner);
 
 /**
- * A message that met a lock stays in the inbox of its order until it is sent again, and at rest no inbox has one, except that of a
- * finished order (S38).
+ * A message that met a lock stays in the inbox of its order until it is sent again. At rest, only orders that are finished or locked have
+ * messages in their inbox (S38).
  */
 export function keptMessages(): Law {
   /** Kept messages by order and id, with the queue and the body, and whether they were sent since. */

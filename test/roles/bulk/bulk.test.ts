@@ -98,7 +98,7 @@ describe('a bulk run', () => {
     assert.partialDeepStrictEqual(await run(id), { state: 'done', applied: 8, left: 0, verified: { running: 8 } });
   });
 
-  test('W-07: after a passed canary, too, at most as many orders are unverified as the limit of failures says', async () => {
+  test('W-07: after a passed canary, too, at most stopAfterFailures orders are without a verdict', async () => {
     const { created, run, work, act, ordersInError } = startBulk();
     await ordersInError(12);
     const id = await created({ canary: 2, stopAfterFailures: 3, start: true, ratePerSecond: 4 });
