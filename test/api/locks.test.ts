@@ -30,7 +30,7 @@ test('an operator who locks an order gets its new ETag, and everybody else meets
   assert.equal((await ask('POST', `/orders/${orderId}/instructions`, { as: 'operator', ...instruction })).status, 202);
 });
 
-test('its holder or an admin unlocks an order, another operator does not; an order without a lock stays without (F-22)', async () => {
+test('the holder of a lock or an admin can unlock an order, another operator cannot; to unlock an order without a lock changes nothing (F-22)', async () => {
   const { ask, orderId } = await withLockedOrder();
   const path = `/orders/${orderId}/lock`;
   const refused = await ask('DELETE', path, { token: otto });

@@ -91,7 +91,7 @@ describe('text for a terminal', () => {
     ]);
   });
 
-  test('fits on every screen in a row of the demo', () => {
+  test('the row of an order in the demo is never wider than the terminal', () => {
     const row = { name: 'a-long-name-of-a-sample', order: order({ steps: [charge({}), charge({ path: 'b' })] }) };
     for (let columns = 2; columns < 120; columns++)
       assert.ok(rowText(row, { nameWidth: 30, columns, paint: painter(false) }).length < columns, String(columns));

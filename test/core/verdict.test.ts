@@ -84,7 +84,7 @@ test('terminate, mark-compensated, suspend and what asks a person are not verifi
     assert.equal(isJudged(kind), false, kind);
 });
 
-test('F-133: a recovery by a rule is judged like an undo of the order, and one at an activity like resume-at', () => {
+test('F-133: a rule that recovers a whole order has the verdict of compensate, and one that recovers an activity that of resume-at', () => {
   assert.deepEqual([{ kind: 'recover' }, { kind: 'recover', path: 'order/charge' }, { kind: 'retry' }].map(judgedAs), [
     'compensate',
     'resume-at',

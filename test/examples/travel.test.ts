@@ -36,7 +36,7 @@ describe('a journey, rehearsed', () => {
     assert.equal(slow.story(), 'flight.book ok, hotel.book ok, car.book silent, car.book ok, post.tell ok, completed');
   });
 
-  test('F-170, F-60: a traveler cancels while a car is being booked, and an operator resubmits the step without a reply', () => {
+  test('F-170, F-60: a traveler cancels while a car is being booked, no reply comes, and an operator resubmits the step', () => {
     const canceled = rehearse(bookTrip, lisbon, given(car.book).takes(20), instruct({ kind: 'cancel' }, { atSeconds: 5 }));
     assert.equal(
       canceled.story(),

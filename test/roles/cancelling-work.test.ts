@@ -84,7 +84,7 @@ describe('an agent whose work is canceled', () => {
     ['throws', () => assert.fail('no way to stop')],
     ['rejects', () => Promise.reject(new Error('no way to stop'))],
   ] as const)
-    test(`F-170 aborts an operation whose cancel function ${what}, and only logs that`, async (context) => {
+    test(`F-170: an operation whose cancel function ${what} is aborted all the same, and the failure is only logged`, async (context) => {
       const { replies, happened, desk } = await canceled(context, { cancel });
       assert.deepEqual([happened, faultsOf(replies)], [['told to stop'], [['Canceled', true]]]);
       assert.match(desk.log.join(''), /"level":"warn","message":"failed to cancel operation"/);

@@ -384,7 +384,7 @@ describe('a consumer that keeps its failure counts in its own state', () => {
     assert.deepEqual([(await desk.deadLetter())[0]?.failures, state.size], [4, 0]);
   });
 
-  test('F-122: a message that began too often there is given up before another attempt, and its count is cleared', async (context) => {
+  test('F-122: a message whose processing has begun too often is given up before another attempt, and its count is cleared', async (context) => {
     const { state, failureCounts } = ownState();
     const desk = deskOn(context, failureCounts, () => assert.fail('it crashes the process'));
     state.set('conversation/anyone/report-1', { rev: 4, failures: 4, attempts: [] });

@@ -21,6 +21,14 @@ export interface TreatingPorts {
   readonly clock: Clock;
 }
 
+/** The process has stood still since it looked at the run. */
+class RunReadTooLongAgoError extends Error {
+  override readonly name = 'RunReadTooLongAgoError';
+  constructor(id: string) {
+    super(`The bulk run ${id} was read too long ago, and may have been stopped since.`);
+  }
+}
+
 /** The answer of a check: the agents that the write itself would ask, or why the instruction is refused. */
 export type Checked =
   | { readonly ok: true; readonly agents: readonly string[] }
@@ -97,8 +105,7 @@ async function tryOnce(order: OrderOfSet, treating: Treating): Promise<StoredOut
   if (!(await mayGoOn())) return 'over';
   /** A process may have stood still, or waited for a lease, while the run was stopped. */
   const stillKnown = <T>(value: T): T => {
-    if (clock.now() - lookedAt > lookCountsMs)
-      throw new Error(`The bulk run ${run.id} was read too long ago, and may have been stopped since.`);
+    if (clock.now() - lookedAt > lookCountsMs) throw new RunReadTooLongAgoError(run.id);
     return value;
   };
   const recorded = (outcome: StoredOutcome['outcome'], refusals: readonly ItemRefusal[] = []): Promise<StoredOutcome> =>

@@ -15,7 +15,7 @@ export interface RequeuePorts {
 export const since = 'waitsSince';
 
 /**
- * Requeues messages that only a newer version can process. Resolves to those that have waited too long and were not requeued.
+ * Requeues messages that only a newer version can process. Resolves to those that have waited too long or cannot be read: they were not requeued.
  * Rejects with `error` if it is not a NewerMessageError.
  */
 export async function requeue<M extends Outgoing>(
@@ -30,7 +30,7 @@ export async function requeue<M extends Outgoing>(
     const ageMs = content ? now - (waitsSince(content) ?? now) : rolloutMs;
     return ageMs < rolloutMs ? [{ message, content, delayMs: delayOf(ageMs) }] : [];
   });
-  telemetry.log('warn', 'requeued messages for a newer version', { reason: error.message });
+  telemetry.log('warn', 'messages need a newer version', { reason: error.message });
   telemetry.count('newerVersion', messages.length);
   await queues.send(
     waiting.map(({ message, content, delayMs }) => ({
@@ -48,10 +48,10 @@ export function waitedProblem(body: string): string | undefined {
   const message = messageFieldsIn(body);
   const began = message && waitsSince(message);
   if (began === undefined) return undefined;
-  return `This message needs another version. No process has run that version since ${timeText(began)}. Deploy it, then resubmit the message.`;
+  return `This message needs another version, and has waited for it since ${timeText(began)}. Deploy that version, then resubmit the message.`;
 }
 
-/** Returns a growing delay. It starts short, because an order may wait, and grows, because duplicates would multiply within an hour. */
+/** Returns a growing delay. It starts short, because an order may wait. It grows, because a crash after a send doubles the message, and each copy is requeued. */
 const delayOf = (ageMs: number): number => Math.min(delayMaxMs, Math.max(requeueMs, 4 * ageMs));
 const requeueMs = 5_000;
 

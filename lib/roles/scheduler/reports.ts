@@ -10,8 +10,8 @@ import { withoutSecrets } from './replies.ts';
 import type { Incoming } from './types.ts';
 
 /**
- * Takes an exception from outside (F-164). It stops an order at work, and the exception manager treats it like any other. On an order that
- * is stopped or being undone it is recorded, and changes nothing else.
+ * Takes an exception from outside (F-164). It blocks an order that has not begun or is running, and the exception manager treats it
+ * like any other. On an order that is blocked, suspended, being undone or closed it is recorded, and changes nothing else.
  */
 export function report(draft: Draft, { report: given, key }: Extract<Incoming, { type: 'report' }>): Draft {
   const seq = (draft.record.causes ?? 0) + 1;
@@ -27,7 +27,7 @@ export function report(draft: Draft, { report: given, key }: Extract<Incoming, {
     return addFacts(stopped, detectionOf(stopped, causeOf(stopped, '', fault), seq, [], given.by));
   }
   if (isStopped || phase !== 'running' || ending) return recorded(noted, fault, causedBy);
-  // An order that was reset is claimed first, so that whatever follows has its claim.
+  // An order that the supervisor took from its scheduler has no claim. It is claimed first, so that whatever follows has an epoch.
   return applyEvent(record.lockedBy === null ? lock(noted) : noted, { type: 'reported', fault });
 }
 
@@ -46,7 +46,7 @@ export function recorded(draft: Draft, fault: Fault, causedBy?: string): Draft {
   return recordDetected(addFacts(draft, detectionOf(draft, causeOf(draft, '', fault), seq, [], draft.reported?.by)), fault, causedBy);
 }
 
-/** Records an exception of an order that stays as it is: the next one, whose detection the history has. */
+/** As `recorded`, where the history has the fact of the detection already. */
 export function recordDetected(draft: Draft, fault: Fault, causedBy?: string): Draft {
   const { change, entry } = reported(draft.record, { ...causeOf(draft, '', fault), causedBy }, draft.now);
   return addToOutbox(patchRecord(draft, change), [entry]);

@@ -36,11 +36,13 @@ export interface SchedulerOptions {
   readonly rules?: SchedulerRules;
   /** Whom the tasks of a workflow are for. */
   readonly peopleFor?: PeopleFor;
-  /** Called for each order that is blocked by an unhandled fault. The scheduler logs its errors. */
+  /**
+   * Called for each order that is blocked by an unhandled fault, as the event `workflowTerminated` says (F-62). The scheduler logs its errors.
+   */
   readonly onTerminated?: (orderId: string, record: StateRecord) => void;
   /** Called for each order that a write of this host blocks or ends. The scheduler logs its errors. */
   readonly onRest?: (loaded: Loaded) => void;
-  /** Counts the orders that this host ends, for a store that does not know them. */
+  /** Counts the orders that this host ends, for a store that cannot count finished orders. */
   readonly finished?: { readonly ended: () => Promise<void> };
   /** Called for each order whose record cannot be processed. The scheduler logs its errors. */
   readonly onServiceException?: (orderId: string, error: Error) => void;
@@ -48,7 +50,7 @@ export interface SchedulerOptions {
 
 /** The rules as the scheduler needs them. */
 export interface SchedulerRules extends Pick<Rules, 'current'> {
-  /** Counts what a stored write of an order did by rules. */
+  /** Adds to the figures of rules what they did in a write, once it is stored. */
   readonly count: (order: RuledOrder, use: RuleUse) => Promise<void>;
 }
 

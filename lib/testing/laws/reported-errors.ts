@@ -3,8 +3,14 @@ import { type Law, on } from './law.ts';
 
 type Failed = Extract<Observation, { type: 'failed' }>;
 
-/** Errors that the system throws on purpose: an outage, a lease of another host, a stopping host. */
-const expectedNames: ReadonlySet<string> = new Set(['Unavailable', 'InstanceLockedError', 'LeaseLostError', 'AbortError']);
+/** Errors that the system throws on purpose: an outage, a lease of another host, a stopping host, a bulk run that may be stopped. */
+const expectedNames: ReadonlySet<string> = new Set([
+  'Unavailable',
+  'InstanceLockedError',
+  'LeaseLostError',
+  'RunReadTooLongAgoError',
+  'AbortError',
+]);
 const expectedMessages: ReadonlySet<string> = new Set([
   'The event bus refused the announcement.',
   'This request ends here: its time is over, or its host stops.',
