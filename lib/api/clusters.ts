@@ -16,10 +16,10 @@ import { programNamed } from './workflows.ts';
 
 /** Lists alike exceptions of a workflow, with a change of its definition drawn from what people did about them. It changes nothing. */
 export async function listClusters({ api, caller, name, query }: Call<z.output<typeof ClusterQuery>>): Promise<Answer | Refusal> {
-  if (!api.definitions.newest(name)) return refuse('not-found');
   const scope = { key: api.cursorKey, bound: ['clusters', caller.subject, name] };
   const opened = query.cursor === undefined ? [0] : openCursor(query.cursor, scope);
   if (!opened) return badCursor;
+  if (!api.definitions.newest(name)) return refuse('not-found');
   const from = Number(opened[0]);
   const { items, more } = await clustersOf(name, { from, limit: query.limit, now: api.clock.now() }, api);
   return json(200, { items: items.map(clusterView), next: more ? sealCursor([from + query.limit], scope) : null });
