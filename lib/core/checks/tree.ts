@@ -1,6 +1,6 @@
 import { activityTypes, behaviorOf, isActivityType } from '#core/activities/index';
 import { isObject } from '#core/data/json';
-import { type Activity, type FaultHandler, limits, rootPath } from '#core/definition/definition';
+import { type Activity, type FaultHandler, isCustom, limits, rootPath } from '#core/definition/definition';
 import { noChildren } from '#core/engine/behavior';
 import { didYouMean } from './suggest.ts';
 
@@ -24,8 +24,6 @@ export function isComposite({ node }: Pick<Placed, 'node'>): boolean {
   // The children of a custom activity are known from its fields alone.
   return children !== noChildren && !(isCustom(node) && children(node).length === 0);
 }
-
-const isCustom = (node: Activity): boolean => node.activity.includes(':');
 
 /** Checks the shape of a definition and returns its tree. A definition may be written by hand, so its parts may not match their types. */
 export function treeOf(root: Activity, report: Report): Placed | undefined {

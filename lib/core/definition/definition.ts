@@ -33,6 +33,9 @@ export type RemoteActivity = Step | Call;
 
 export const isRemote = (node: Activity): node is RemoteActivity => node.activity === 'step' || node.activity === 'call';
 
+/** Whether the type of the activity is an app's own: `shop:ensure`. */
+export const isCustom = (node: Activity): boolean => node.activity.includes(':');
+
 /** The handler of a fault type and of all types that extend it. The order continues after the composite. */
 export interface FaultHandler {
   /** The type with its ancestors: `Refused/CardDeclined`. */

@@ -3,7 +3,7 @@ import { ranTwice } from '#core/data/fault';
 import { childPath, type Start } from '#core/data/ids';
 import { isObject } from '#core/data/json';
 import type { ActivityState, Closing } from '#core/data/state';
-import { isRemote } from '#core/definition/definition';
+import { isCustom, isRemote } from '#core/definition/definition';
 import { raise, succeeded } from './behavior.ts';
 import { cancel } from './cancellation.ts';
 import { close, notifyParent } from './closing.ts';
@@ -61,7 +61,7 @@ function startChild(builder: TransitionBuilder, path: string, start: Start): voi
 /** Whether a custom activity has already run this child. Without `reruns`, a second run would reuse the keys of the first. */
 function hasRun(builder: TransitionBuilder, path: string, child: string): boolean {
   const node = builder.node(path);
-  if (!node.activity.includes(':') || builder.behavior(path).repeats || runsAgain(node)) return false;
+  if (!isCustom(node) || builder.behavior(path).repeats || runsAgain(node)) return false;
   const { ran = [] } = builder.activity(path) ?? {};
   const { name } = builder.node(child);
   if (ran.includes(name)) return true;

@@ -30,7 +30,7 @@ export function resubmit(builder: TransitionBuilder, path: string, completeWithi
 }
 
 /** Whether an open request has expired, or belongs to an earlier claim. */
-const isToRepeat = ({ event: { at, epoch } }: TransitionBuilder, local: StepState): boolean =>
+export const isToRepeat = ({ event: { at, epoch } }: TransitionBuilder, local: StepState): boolean =>
   !local.mode && awaitsReply(local) && (local.completeBy <= at || local.epoch !== epoch);
 
 /** Closes the activity that blocks the order without doing it, and continues the order. */

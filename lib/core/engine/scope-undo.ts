@@ -1,10 +1,9 @@
-import { awaitsReply } from '#core/data/step-state';
 import { unblock } from './blocking.ts';
 import { cancel } from './cancellation.ts';
 import { runJobs } from './jobs.ts';
 import { forgetLate } from './lateness.ts';
 import { resumeInside } from './resuming.ts';
-import { continueAll } from './resumption.ts';
+import { continueAll, isToRepeat } from './resumption.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { isAt } from './undo-pages.ts';
 
@@ -26,6 +25,5 @@ export function undoBlockedScope(builder: TransitionBuilder, scope: string): voi
   runJobs(builder);
   // An activity that cleans up continues, but without the steps that waited for a person.
   for (const [path, each] of given) if (builder.activity(path) === each) cancel(builder, path);
-  const { at, epoch } = builder.event;
-  continueAll(builder, (local) => !local.mode && awaitsReply(local) && (local.completeBy <= at || local.epoch !== epoch));
+  continueAll(builder, (local) => isToRepeat(builder, local));
 }

@@ -10,7 +10,7 @@ export interface Form {
   readonly kind: 'retry' | 'handler' | 'if';
   /** The activity that changes: a path of the present definition. */
   readonly path: string;
-  /** What it becomes. */
+  /** The activity that takes its place. */
   readonly after: Activity;
   /** The next version of the workflow. */
   readonly definition: WorkflowDefinition;

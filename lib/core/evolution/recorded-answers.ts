@@ -9,7 +9,7 @@ import type { Program } from '#core/definition/program';
 /** The end of a request that nobody answered before the order blocked. */
 export type RecordedAnswer = StepReply | 'silence';
 
-/** What came to an order from outside. */
+/** The answers and signals that an order got. */
 export interface Recording {
   /** The program under which it was recorded. */
   readonly program: Program;
@@ -21,7 +21,7 @@ export interface Recording {
 /** A line of a journal: a fact with the event from which it comes, unless the fact tells it. */
 export type RecordedLine = { readonly type: string; readonly event?: EventContent; readonly further?: readonly EventContent[] };
 
-/** Returns what came to an order from outside, from the lines of its journal, oldest first. */
+/** Returns the answers and signals that an order got, from the lines of its journal, oldest first. */
 export function recordingOf(orderId: string, program: Program, lines: readonly RecordedLine[]): Recording {
   const open = new Map<string, string>();
   const answers = new Map<string, RecordedAnswer[]>();
@@ -33,8 +33,9 @@ export function recordingOf(orderId: string, program: Program, lines: readonly R
   for (const line of lines as readonly (RecordedLine & CoreFact)[]) {
     for (const event of [...(line.event ? [line.event] : []), ...(line.further ?? [])]) {
       if (event.type === 'signaled') signals.push({ name: event.name, payload: event.payload });
-      const path = event.type === 'replied' ? stepOfRequest(orderId, event.requestId) : undefined;
-      if (path !== undefined && event.type === 'replied') add(path, event.reply);
+      if (event.type !== 'replied') continue;
+      const path = stepOfRequest(orderId, event.requestId);
+      if (path !== undefined) add(path, event.reply);
     }
     const told = toldBy(line);
     if (told) add(told.path, told.answer);
@@ -91,8 +92,10 @@ export class RecordedAnswers {
     const recorded = this.recordedPath(path);
     if (recorded === undefined) return 'new';
     const answer = this.left.get(recorded)?.shift();
-    if (answer !== undefined) this.last.set(recorded, answer);
-    if (answer !== undefined) return answer;
+    if (answer !== undefined) {
+      this.last.set(recorded, answer);
+      return answer;
+    }
     const last = this.last.get(recorded);
     return typeof last === 'object' && last.status === 'succeeded' ? last : 'none';
   }

@@ -102,6 +102,11 @@ class Play {
 
   /** Goes to the next time at which the order does something, or hands it a signal that it got. */
   private passTime(): WhatIf | undefined {
+    const signal = this.signals.shift();
+    if (signal) {
+      this.happen({ type: 'signaled', ...signal });
+      return undefined;
+    }
     const { program } = this.played;
     const before = this.state;
     const due = Object.entries(before.activities).flatMap(([path, activity]): readonly { at: number; event: EventContent }[] => {
@@ -111,11 +116,6 @@ class Play {
       const at = wakeAtOf(program, path, activity);
       return at === undefined ? [] : [{ at, event: { type: 'woken' } }];
     });
-    const signal = this.signals.shift();
-    if (signal) {
-      this.happen({ type: 'signaled', ...signal });
-      return undefined;
-    }
     const next = due.toSorted((one, other) => one.at - other.at)[0];
     if (!next) return person('It waits for something that never came.', Object.keys(before.activities).at(-1));
     this.now = Math.max(this.now, next.at);

@@ -60,7 +60,7 @@ function amendedBy({ state: { amended = {} }, program }: TransitionBuilder, inst
   };
 }
 
-/** Returns all handlers. Of several for one fault, the newest counts. */
+/** Returns all handlers. A new one replaces the earlier one of the same fault. */
 const merged = (before: readonly GivenHandler[] = [], given: readonly GivenHandler[]): readonly GivenHandler[] => [
   ...new Map([...before, ...given].map((each) => [each.fault, each])).values(),
 ];

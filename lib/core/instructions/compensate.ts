@@ -1,6 +1,6 @@
 import { answersLater, behaviorOf } from '#core/activities/index';
 import { definitionPath } from '#core/data/ids';
-import { rootPath } from '#core/definition/definition';
+import { isCustom, rootPath } from '#core/definition/definition';
 import { nodeAt, type Program, stepAt } from '#core/definition/program';
 import { undoneBy } from '#core/engine/replay';
 import { undoBlockedScope } from '#core/engine/scope-undo';
@@ -58,7 +58,7 @@ function ofPath({ program, state }: Judged, path: string): readonly InstructionR
   const { activities, blocked } = state;
   const about = { path, pointer: '/path' };
   const node = program.nodes.get(definitionPath(path));
-  const isScope = node !== undefined && !node.activity.includes(':') && behaviorOf(node.activity).children(node).length > 0;
+  const isScope = node !== undefined && !isCustom(node) && behaviorOf(node.activity).children(node).length > 0;
   if (!isScope || isOfUndo(program, path))
     return [refusal('no-such-step', `${path} is no scope of this workflow.${proposalFor(program, path)} ${chosen(program, state)}`, about)];
   const activity = activities[path];
@@ -74,7 +74,7 @@ function ofPath({ program, state }: Judged, path: string): readonly InstructionR
 /** Returns a sentence with the scopes that can be undone alone. */
 function chosen(program: Program, { activities, blocked }: Judged['state']): string {
   const scopes = Object.keys(activities).filter((path) => path !== rootPath && blocked && isWithin(blocked.path, path));
-  const open = scopes.filter((path) => !nodeAt(program, path).activity.includes(':'));
+  const open = scopes.filter((path) => !isCustom(nodeAt(program, path)));
   return open.length === 0
     ? 'Leave out "path" to undo the whole order.'
     : `Name one of ${open.join(', ')}, or undo the whole order without "path".`;

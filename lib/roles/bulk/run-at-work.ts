@@ -135,9 +135,10 @@ export class RunAtWork {
     const agents = new Set(run.agents);
     const pace = new Pace(this.ports.clock, checksPerSecond);
     const infeasible: StoredOutcome[] = [];
-    await pace.each(orders, async ({ orderId, ...order }) => {
+    await pace.each(orders, async (order) => {
+      const { orderId } = order;
       if (outcomes.has(orderId)) return;
-      const result = await checkOrder(run, this.asked, { orderId, ...order }, this.ports);
+      const result = await checkOrder(run, this.asked, order, this.ports);
       if (result.ok) for (const agent of result.agents) agents.add(agent);
       else infeasible.push({ orderId, outcome: 'infeasible', at: this.ports.clock.now(), refusals: result.refusals });
       if (infeasible.length >= keptAtOnce) await this.keep(infeasible.splice(0));
@@ -148,8 +149,8 @@ export class RunAtWork {
   }
 
   /**
-   * Keeps what a check has refused, and counts it, in one write: a process that has lost the run, or that dies, leaves no outcome that
-   * nobody has counted.
+   * Keeps what a check has refused, and counts it, in one write: a process that has lost the run, or that dies, leaves no outcome
+   * uncounted.
    */
   private async keep(infeasible: readonly StoredOutcome[]): Promise<void> {
     if (infeasible.length === 0) return;

@@ -86,10 +86,7 @@ export function createNotices(options: NoticeOptions): Notices {
         const write = await store.putDocument({ ...place, rev: (current?.rev ?? 0) + 1, content }, current?.rev ?? 0);
         return write.outcome === 'written' ? 'over' : 'lost';
       });
-      if (result === 'lost')
-        throw new Error(
-          `The notice ${key} of the group ${group} was not written: other processes came first at every try. The notifier tries again.`,
-        );
+      if (result === 'lost') throw lostNotice(group, key);
     },
     async look(entry, { group, key }) {
       const result = await compareAndSet(async () => {
@@ -97,13 +94,13 @@ export function createNotices(options: NoticeOptions): Notices {
         if (!document) return void (await agenda.remove(entry));
         return decided(entry, document);
       });
-      if (result === 'lost')
-        throw new Error(
-          `The notice ${key} of the group ${group} was not written: other processes came first at every try. The notifier tries again.`,
-        );
+      if (result === 'lost') throw lostNotice(group, key);
     },
   };
 }
+
+const lostNotice = (group: string, key: string): Error =>
+  new Error(`The notice ${key} of the group ${group} was not written: other processes came first at every try. The notifier tries again.`);
 
 /** Writes the message of a notice for each destination of its group. */
 async function sendNotice(

@@ -18,7 +18,7 @@ const atOnce = 25;
 /** As long as SQS keeps a message. A document that outlives its lock does no harm: its message was redelivered. */
 const keptMs = 14 * dayMs;
 
-/** Keeps messages that met a person's lock on their order, until it ends (F-179). A repetition keeps it twice. */
+/** Keeps messages that met a person's lock on their order until the lock ends (F-179). A message that comes again later is kept again. */
 export async function keepWhileLocked(ports: Ports, orderId: string, messages: readonly Outgoing[]): Promise<void> {
   const { store, clock } = ports;
   const keptAt = clock.now();

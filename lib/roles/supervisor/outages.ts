@@ -40,10 +40,10 @@ export function createOutages(store: Pick<Store, 'breaker' | 'document' | 'docum
       const breaker = agent === undefined ? undefined : await breakerOf(agent);
       const shut = [agent, queueNames.wakeUps].flatMap((name) => (name === undefined ? [] : (states.get(name) ?? [])));
       const outages = [
-        ...shut.map((state) => ({
-          record: outageOf(state, now),
-          reason: `the channel ${state.channel} ${verbOf(outageOf(state, now), now)} closed`,
-        })),
+        ...shut.map((state) => {
+          const record = outageOf(state, now);
+          return { record, reason: `the channel ${state.channel} ${verbOf(record, now)} closed` };
+        }),
         ...(breaker ? [{ record: breaker, reason: `the service of the agent ${breaker.agent} ${verbOf(breaker, now)} unavailable` }] : []),
       ].filter(({ record }) => coversLateStep(record, dueAt, stepMs, now));
       return outages.find(({ record }) => phaseOf(record, now) === 'open') ?? outages[0];

@@ -10,7 +10,7 @@ export const dropReply: CreateFault = ({ agent, happened }) => {
   return {
     steps: [
       `A reply of ${agent} gets lost on its way to the scheduler.`,
-      'The step has no reply within its time limit, so the supervisor requests it again, under the same idempotency key.',
+      'The step has no reply within its time limit, so the supervisor wakes the order. The scheduler requests the step again, under the same idempotency key.',
       'The agent replies again, and the scheduler continues the order.',
     ],
     loses({ queue, body }) {

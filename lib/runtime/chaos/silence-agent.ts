@@ -11,7 +11,7 @@ export const silenceAgent: CreateFault = ({ agent, ms, clock, happened, interrup
   return {
     steps: [
       `A request waits, because ${agent} takes none for ${ms / 1000} s.`,
-      'The step has no reply within its time limit, so the supervisor requests it again.',
+      'The step has no reply within its time limit, so the supervisor wakes the order, and the scheduler requests the step again.',
       'The agent takes requests again, and the scheduler continues the order with its reply.',
     ],
     silences: (queue) => queue === queueNames.requests(agent) && clock.now() < until,

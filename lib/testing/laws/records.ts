@@ -57,7 +57,7 @@ function waitsWithoutLimit({ program, instance }: Tracked): boolean {
   return open.some(waitsForSignal) && !open.some(hasTime);
 }
 
-/** What may be due depends on these. `standsStill`: the end of a lock is not written yet. */
+/** Facts that decide about a deadline. `standsStill`: the end of a lock is not written yet. */
 interface ForDue {
   readonly mayBeDueForNothing: boolean;
   readonly awaitsHandler: boolean;

@@ -14,7 +14,7 @@ export interface Matched {
   readonly message: () => string;
 }
 
-/** What the matchers add to `expect`. */
+/** The matchers that `expect` gets. */
 export interface HistoryMatchers<R = unknown> {
   /** The workflow leads to everything that each exported order has done, as the check of `migrate` says. */
   toFitWorkflow(workflow: WorkflowDefinition): R;
