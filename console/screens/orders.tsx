@@ -18,7 +18,7 @@ import { SelectionBar } from './orders/selection.tsx';
 
 const states = ['', 'Pending', 'Processing', 'Error', 'Processed'] as const;
 const filters = ['workflow', 'fault', 'client', 'reference'] as const;
-/** How long ago orders were submitted, in hours. */
+/** Ages of orders to choose from, in hours. */
 const ages = [
   ['1', 'the last hour'],
   ['24', 'the last day'],
@@ -26,10 +26,10 @@ const ages = [
 ] as const;
 const filterNames = [...filters, 'hours'] as const;
 
-/** The beginning of the last hours, as a whole minute: the address of the call changes no more often. */
+/** The beginning of the last hours, rounded down to a minute. */
 function submittedAfter(hours: string): string | undefined {
   if (!ages.some(([each]) => each === hours)) return undefined;
-  return new Date(Math.floor((now.value - Number(hours) * 3_600_000) / 60_000) * 60_000).toISOString();
+  return new Date(Math.floor((now.peek() - Number(hours) * 3_600_000) / 60_000) * 60_000).toISOString();
 }
 
 /** The list of orders, or one order. */

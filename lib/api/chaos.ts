@@ -5,6 +5,7 @@ import { timeText } from '#ports/messages';
 import { badParameter, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
 import type { ChaosBody, ChaosQuery, experimentKinds } from './schemas/chaos.ts';
+import { timeOrNull } from './views.ts';
 
 /** One line of what should happen, with the time at which it did. Times are milliseconds since 1970. */
 export interface ExpectedStep {
@@ -37,7 +38,7 @@ export interface Sample {
 export interface Chaos {
   readonly agents: readonly string[];
   /** Sample orders of the app, by name. */
-  readonly samples: ReadonlyMap<string, Sample>;
+  readonly samples: () => ReadonlyMap<string, Sample>;
   list(): readonly Experiment[];
   /** Returns the faults with what should happen for an agent. `seconds`: how long it lasts by default; 0: it happens once. */
   faultsFor(agent: string): readonly { readonly kind: Experiment['kind']; readonly seconds: number; readonly steps: readonly string[] }[];
@@ -70,7 +71,7 @@ export function showChaos({ api: { chaos }, query }: Call<z.output<typeof ChaosQ
   if (query.agent !== undefined && !agents.includes(agent))
     return badParameter('/agent', 'unknown-agent', unknownDetail('agent', agent, agents));
   const experiments = chaos.list().map(experimentView);
-  return json(200, { agents, faults: chaos.faultsFor(agent), samples: [...samples.keys()], experiments });
+  return json(200, { agents, faults: chaos.faultsFor(agent), samples: [...samples().keys()], experiments });
 }
 
 /** Injects a fault, and then submits the sample orders that meet it. */
@@ -83,7 +84,7 @@ export async function startExperiment(call: Call<unknown, unknown, z.output<type
   const started = chaos.start(body, caller.subject);
   if (!started) return running(body.kind);
   api.telemetry.log('info', 'started experiment', { requestId, by: caller.subject, experiment: body.kind });
-  const sample = body.sample === undefined ? undefined : chaos.samples.get(body.sample);
+  const sample = body.sample === undefined ? undefined : chaos.samples().get(body.sample);
   const orders: string[] = [];
   for (let count = 1; sample && count <= (ordersOf[body.kind] ?? 1); count += 1) {
     const submitted = await api.submit(submissionOf(body, sample, count));
@@ -115,7 +116,7 @@ const running = (kind: string): Refusal =>
 /** Refuses an agent or a sample that the app does not have. */
 function unknownIn(body: z.output<typeof ChaosBody>, { agents, samples }: Chaos): Refusal | undefined {
   const given = { agent: 'agent' in body ? body.agent : undefined, sample: body.sample };
-  const known = { agent: agents, sample: [...samples.keys()] };
+  const known = { agent: agents, sample: [...samples().keys()] };
   for (const what of ['agent', 'sample'] as const) {
     const name = given[what];
     if (name === undefined || known[what].includes(name)) continue;
@@ -132,8 +133,6 @@ const unknownDetail = (what: string, name: string, known: readonly string[]): st
 const experimentView = ({ startedAt, endedAt, steps, ...rest }: Experiment) => ({
   ...rest,
   startedAt: timeText(startedAt),
-  endedAt: textOrNull(endedAt),
-  steps: steps.map(({ at, ...step }) => ({ ...step, at: textOrNull(at) })),
+  endedAt: timeOrNull(endedAt),
+  steps: steps.map(({ at, ...step }) => ({ ...step, at: timeOrNull(at) })),
 });
-
-const textOrNull = (at: number | null): string | null => (at === null ? null : timeText(at));

@@ -1,5 +1,4 @@
 import type * as z from 'zod';
-import type { JsonObject } from '#core/data/json';
 import { programOf } from '#core/definition/program';
 import type { Proposed } from '#core/evolution/propose';
 import type { Way } from '#core/evolution/ways';
@@ -56,7 +55,7 @@ export async function replayOnProposal({ api, caller, name, id, body }: Historie
   if (!cluster)
     return wrong('unknown', `${name} has had no such exception within 30 days. GET /workflows/${name}/clusters lists the fingerprints.`);
   if (!cluster.proposed.ok) return wrong('no-proposal', `There is no proposal to replay on. ${cluster.proposed.why}`);
-  const scope = { key: api.cursorKey, bound: ['replays', caller.subject, name, id, fingerprint] as JsonObject[keyof JsonObject][] };
+  const scope = { key: api.cursorKey, bound: ['replays', caller.subject, name, id, fingerprint] };
   const opened = body.cursor === undefined ? [] : openCursor(body.cursor, scope);
   if (!opened) return badCursor;
   const after = opened[0] === undefined ? undefined : String(opened[0]);

@@ -178,4 +178,4 @@ export function withoutSecrets(body: Json, program: Program | undefined): Json {
   return masked(body, pointers);
 }
 
-const timeOrNull = (at: number | null): string | null => (at === null ? null : timeText(at));
+export const timeOrNull = (at: number | null): string | null => (at === null ? null : timeText(at));

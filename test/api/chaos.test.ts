@@ -9,7 +9,7 @@ const drop = { kind: 'drop-reply', agent: 'payment' };
 /** The API of a host on one machine. */
 function local() {
   const samples = new Map([['ok', { order: goodOrder }]]);
-  return startApi({ chaos: { ...createExperiments(manualClock(), () => {}), agents: ['payment', 'stock'], samples } });
+  return startApi({ chaos: { ...createExperiments(manualClock(), () => {}), agents: ['payment', 'stock'], samples: () => samples } });
 }
 
 test('a system that is not the host of one machine refuses every experiment, and says which host has them', async () => {

@@ -37,7 +37,7 @@ async function chaotic(context: TestContext) {
   const embedded = openEmbedded(':memory:', { clock, redriveOf: redriveIn(topologyOf(app)) });
   const ports = { ...embedded, clock, telemetry: createTelemetry({ level: 'off' }), issuer, cursorKey };
   const config = readConfig({ DEFAULT_WORKFLOW: 'sell', STEP_COMPLETE_WITHIN_SECONDS: '10' });
-  const host = await startHost(withChaos({ app, config, ports, load: loadFunction }, new Map()));
+  const host = await startHost(withChaos({ app, config, ports, load: loadFunction }, () => new Map()));
   context.after(async () => {
     const stopped = host.stop();
     await clock.advance(60_000);

@@ -114,7 +114,7 @@ function Step({ text, step, last, isNext: isAtWork }: StepProps) {
     <li class={isDone ? '' : 'soft'}>
       <Icon name={isDone ? 'done' : isAtWork ? 'work' : 'idle'} tone={isDone ? 'c-ok' : isAtWork ? 'c-work' : ''} />
       <span>
-        <span class="unseen">{`${what}: `}</span>
+        <span class="vh">{`${what}: `}</span>
         {text}
         {step?.note && <span class="muted">{` (${step.note})`}</span>}
       </span>

@@ -23,7 +23,7 @@ interface PageView {
 /** How many orders that do not fit are shown at most. `--json` has all. */
 const shownMax = 100;
 
-/** Counts the stored orders of other versions that this version would have led to the same history, and says why the others differ. */
+/** Counts the stored orders of other versions that would have the same history on this version, and says why the others differ. */
 export const workflowHistories: CliCommand<Options> = {
   name: 'workflow histories',
   summary: 'Compare the histories of stored orders with a version',

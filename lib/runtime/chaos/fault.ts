@@ -2,6 +2,7 @@ import { isObject } from '#core/data/json';
 import type { Breaker } from '#ports/circuit-breaker';
 import type { Clock } from '#ports/clock';
 import type { Outgoing, Received } from '#ports/queues';
+import { jsonIn } from '#ports/util/json';
 
 /** A fault while its experiment runs, as the places at which it acts or looks on. The engine knows nothing of it. */
 export interface Fault {
@@ -51,12 +52,8 @@ export interface About {
   readonly idempotencyKey: string;
 }
 
-/** Returns the fields of a message; undefined for a message of another kind. */
+/** Returns the fields of a message; none if it is no JSON object. */
 export function aboutOf(body: string): Partial<About> {
-  try {
-    const message: unknown = JSON.parse(body);
-    return isObject(message) ? (message as Partial<About>) : {};
-  } catch {
-    return {};
-  }
+  const message = jsonIn(body);
+  return isObject(message) ? (message as Partial<About>) : {};
 }

@@ -96,9 +96,10 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   const getCommand = (orderId: string): string => getCommandFor(orderId, config, url);
   const lines = isScreened(config, environment) ? createOrderLines({ say, clock, getCommand }) : undefined;
   const options = { app, config, definitions, ports, load: loadFunction, http: address, onRest: lines?.show };
-  const samples = samplesIn(app.local?.samples);
+  let read: ReturnType<typeof samplesIn> | undefined;
+  const samples = () => (read ??= samplesIn(app.local?.samples));
   // Faults are for this machine and its people alone, never for a shared system.
-  const host = await startHost(opened.isHere && isLoopback(config.host) ? withChaos(options, samplesByName(samples)) : options);
+  const host = await startHost(opened.isHere && isLoopback(config.host) ? withChaos(options, () => samplesByName(samples())) : options);
   url = host.url;
   const names = topologyOf(app).map(({ name }) => name);
   good('functions', names.join(', '));
@@ -124,7 +125,7 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   // After the start, because it reads up to a few thousand orders. A store that is away for a moment is no reason to end.
   const unread = (error: unknown): readonly string[] => (isFatal(error) ? gone(error) : []);
   if (opened.isHere) for (const missing of await missingVersions(app.workflows, store).catch(unread)) say(`warn  ${missing}`);
-  if (opened.isNew && config.samples && samples.length > 0) await submitSamples(samples, host);
+  if (opened.isNew && config.samples && samples().length > 0) await submitSamples(samples(), host);
 }
 
 /** Returns the address of the console. On this machine it carries a code, which signs in once and expires soon. */
