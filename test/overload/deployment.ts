@@ -314,7 +314,8 @@ export class Deployment {
     this.record({ type: 'delivered', queue, messages });
     const over = (processed: readonly string[]): void => {
       this.queues.acknowledge(queue, processed);
-      for (const { messageId, body } of messages) if (processed.includes(messageId)) this.record({ type: 'acknowledged', queue, body });
+      for (const { messageId, body } of messages)
+        if (processed.includes(messageId)) this.record({ type: 'acknowledged', queue, messageId, body });
       this.atWork.set(queue, (this.atWork.get(queue) ?? 1) - 1);
       this.deliver(queue);
     };

@@ -176,7 +176,7 @@ export class SimulatedQueues {
         continue;
       }
       this.remove(message);
-      this.around.record({ type: 'acknowledged', queue, body: message.body });
+      this.around.record({ type: 'acknowledged', queue, messageId: message.id, body: message.body });
     }
   }
 

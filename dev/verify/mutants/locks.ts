@@ -33,6 +33,13 @@ export const locks: readonly Mutant[] = [
     replace: 'before.state.stillSince === undefined && after.state.stillSince === undefined',
   },
   {
+    name: 'a message that meets a lock is acknowledged before it is kept',
+    why: 'the function answers while the inbox is written, and a crash between the two loses the message',
+    file: 'lib/roles/scheduler/accept.ts',
+    find: 'await keepWhileLocked(options, orderId, again);',
+    replace: 'void keepWhileLocked(options, orderId, again).catch(() => undefined);',
+  },
+  {
     name: 'the lock of a suspended order never ends',
     why: 'the supervisor leaves a suspended order alone when its lock is over',
     file: 'lib/roles/supervisor/judge.ts',

@@ -42,6 +42,7 @@ import { inputs } from './inputs.ts';
 import { instructions } from './instructions.ts';
 import { invalidSubmissions } from './invalid-submissions.ts';
 import { journal } from './journal.ts';
+import { keptFirst } from './kept-first.ts';
 import type { Law, Setting } from './law.ts';
 import { leaseDurations } from './lease-durations.ts';
 import { leases } from './leases.ts';
@@ -116,6 +117,7 @@ const laws: readonly ((setting: Setting) => Law)[] = [
   leases,
   orderLocks,
   keptMessages,
+  keptFirst,
   leaseDurations,
   processState,
   () => exceptDamaged(pinnedVersions()),

@@ -25,7 +25,7 @@ export type Observation =
     }
   | { readonly type: 'sent'; readonly queue: string; readonly body: string; readonly delayMs: number }
   /** A function acknowledged a message that it had processed. */
-  | { readonly type: 'acknowledged'; readonly queue: string; readonly body: string }
+  | { readonly type: 'acknowledged'; readonly queue: string; readonly messageId: string; readonly body: string }
   | { readonly type: 'published'; readonly announcement: Announcement }
   /** The answer to a submission: `accepted`, or `key-reused` for a key of another order. */
   | {

@@ -101,7 +101,7 @@ export class PortObserver {
   private acknowledged(queue: string, receipts: readonly string[]): void {
     for (const receipt of receipts) {
       const message = this.received.get(receipt);
-      if (message) this.world.record({ type: 'acknowledged', queue, body: message.body });
+      if (message) this.world.record({ type: 'acknowledged', queue, messageId: message.messageId, body: message.body });
     }
   }
 
