@@ -51,6 +51,8 @@ export interface Draft {
   readonly ruledBy?: string;
   /** The number of the exception from outside that this transition takes. */
   readonly reported?: { readonly seq: number; readonly by: string; readonly causedBy?: string };
+  /** The numbers of the exceptions that the end of a recovery raises. They stay open, although the order ends. */
+  readonly raised?: readonly number[];
 }
 
 /** A diagnosed exception that waits for a person. */

@@ -5,6 +5,7 @@ import { isAt } from '#core/engine/undo-pages';
 import { queueNames } from '#ports/messages';
 import { announcedAs, type OutboxEntry } from '#ports/records';
 import { inconsistencyFault } from '#roles/exceptions/causes';
+import type { Report } from '#roles/operator/instruction';
 import type { Inconsistency } from '#roles/recovery/inconsistencies';
 import { addFacts, addToOutbox, type Draft } from './draft.ts';
 import type { StoredEntry } from './instance.ts';
@@ -47,12 +48,22 @@ export function inconsistent(draft: Draft, { id, inconsistency }: Extract<Incomi
   const mask = maskIn(draft);
   const standing = mask ? uses.filter(({ path }) => !mask.covers(path)) : uses;
   if (mask && uses.length > 0 && standing.length === 0 && !isTooMany)
-    return addFacts(draft, [{ type: 'InconsistencyFound', id, cause, maskedBy: mask.by }]);
+    return addFacts(draft, [{ type: 'InconsistencyFound', id, cause, maskedBy: mask.by, masked: keptOf(inconsistency) }]);
   const noted = addFacts(draft, [{ type: 'InconsistencyFound', id, cause }]);
-  return report(noted, { type: 'report', id, report: reportOf({ ...inconsistency, uses: standing }) });
+  return report(noted, { type: 'report', id, report: inconsistencyReport({ ...inconsistency, uses: standing }) });
 }
 
-function reportOf({ cause, causedBy, uses, isTooMany }: Inconsistency): Extract<Incoming, { type: 'report' }>['report'] {
+/** Returns what a masked line keeps: the end of the recovery tells whether it is still true. */
+const keptOf = ({ uses, causedBy }: Inconsistency): Pick<Inconsistency, 'uses' | 'causedBy'> => ({
+  uses: uses.slice(0, usesMax),
+  ...(causedBy === undefined ? {} : { causedBy }),
+});
+
+/** Most uses that an exception names. */
+const usesMax = 16;
+
+/** Returns the report of undone writes that an order has read. */
+export function inconsistencyReport({ cause, causedBy, uses, isTooMany }: Omit<Inconsistency, 'id'>): Report {
   const [first] = uses;
   const objects = [...new Set(uses.map(({ object }) => object))];
   const message = isTooMany
@@ -63,7 +74,7 @@ function reportOf({ cause, causedBy, uses, isTooMany }: Inconsistency): Extract<
     by: 'recovery',
     type: inconsistencyFault,
     message,
-    data: { cause: { ...cause }, uses: uses.slice(0, 16).map((use) => ({ ...use })) },
+    data: { cause: { ...cause }, uses: uses.slice(0, usesMax).map((use) => ({ ...use })) },
     ...(first ? { path: first.path } : {}),
     ...(causedBy === undefined ? {} : { causedBy }),
   };

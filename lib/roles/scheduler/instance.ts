@@ -12,6 +12,7 @@ import { UnreadableRecordError } from '#ports/errors';
 import type { Note, OrderRecord, Outcome, StateRecord } from '#ports/records';
 import { jsonIn } from '#ports/util/json';
 import type { Instruction } from '#roles/operator/instruction';
+import type { Inconsistency } from '#roles/recovery/inconsistencies';
 import { longWaitMs as usualMs } from './deadlines.ts';
 import type { Standing } from './given-instructions.ts';
 import type { Recorded } from './recorded-events.ts';
@@ -52,6 +53,7 @@ export type OrderFact =
       readonly cause: { readonly orderId: string; readonly path: string };
       /** The path of a recovery that undoes the steps that have read it, or runs them again: there is no exception. */
       readonly maskedBy?: string;
+      readonly masked?: Pick<Inconsistency, 'uses' | 'causedBy'>;
     }
   /** A step has failed after a recovery had canceled it. `maskedBy`: the path of the recovery. */
   | {

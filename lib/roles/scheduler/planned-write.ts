@@ -16,10 +16,11 @@ import { restartOf } from './restarts.ts';
 import { judgeWatches } from './rule-watches.ts';
 import { judgeInstructions } from './task-watches.ts';
 import type { PlannedWrite } from './types.ts';
+import { raiseMasked } from './unmasking.ts';
 
 /** Turns a draft into one write: copies the core's phase to the record, and collects the messages that follow. */
 export function plannedWrite(draft: Draft): PlannedWrite {
-  const judged = judgeWatches(judgeInstructions(recordCauses(recordBlocked(recordClosed(draft)))));
+  const judged = judgeWatches(judgeInstructions(recordCauses(recordBlocked(raiseMasked(recordClosed(draft))))));
   const recorded = recordFields(judged);
   refuseViolations(recorded);
   const { loaded, record, commands, outbox, taken, wakeUps } = recorded;

@@ -23,7 +23,8 @@ export function recordCauses(draft: Draft): Draft {
   const causes = causesOf(draft);
   const names = new Set(causes.map(({ name }) => name));
   const known = draft.record.open ?? [];
-  const gone = known.filter((each) => !names.has(each.cause) && !(isReport(each) && (standsStill(draft) || isReportedLater(draft))));
+  const stays = (each: OpenCause): boolean => standsStill(draft) || isReportedLater(draft) || draft.raised?.includes(each.seq) === true;
+  const gone = known.filter((each) => !names.has(each.cause) && !(isReport(each) && stays(each)));
   const isKnown = ({ name }: Cause): boolean => known.some(({ cause }) => cause === name);
   return causes.filter((cause) => !isKnown(cause)).reduce(open, gone.reduce(close, draft));
 }

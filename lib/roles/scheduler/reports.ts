@@ -31,7 +31,7 @@ export function report(draft: Draft, { report: given, key }: Extract<Incoming, {
   return applyEvent(record.lockedBy === null ? lock(noted) : noted, { type: 'reported', fault });
 }
 
-const faultOf = ({ type, message, path, data }: Report): Fault => ({
+export const faultOf = ({ type, message, path, data }: Report): Fault => ({
   type,
   class: 'unexpected',
   permanent: true,

@@ -18,6 +18,7 @@ import { noteRuleTimes } from './rule-times.ts';
 import { ruleUndos } from './ruled-undos.ts';
 import { blockLikeRecord, requestOverdue, takeNotes, wake } from './supervisor-notes.ts';
 import type { Incoming, Loaded, NeedsPage, PlannedWrite, Settings } from './types.ts';
+import { needsMasked } from './unmasking.ts';
 
 /** Applies messages to an order; returns undefined when they change nothing. Pure, like the core. */
 export function transition(
@@ -28,7 +29,7 @@ export function transition(
 ): PlannedWrite | NeedsPage | undefined {
   const upToDate = ruleUndos(blockLikeRecord(takeNotes(afterStandstill(askHandlersAgain(newDraft(loaded, now, settings))))));
   const applied = askAboutTimes(incoming.reduce(applyMessage, upToDate));
-  const draft = noteRuleTimes(askAboutWrite(noteUndone(noteObjects(monitor(wake(requestOverdue(applied)))))));
+  const draft = needsMasked(noteRuleTimes(askAboutWrite(noteUndone(noteObjects(monitor(wake(requestOverdue(applied))))))));
   if (draft.needs !== undefined) return { needs: draft.needs };
   return draft.changed ? plannedWrite(draft) : undefined;
 }

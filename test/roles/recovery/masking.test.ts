@@ -1,21 +1,38 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { queueNames, type Request } from '#ports/messages';
+import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
+import { exceptionOf, taskOf } from '#roles/exceptions/read';
 import { failed, journalOf, ok, openDesk, submitted, timePasses } from '../support.ts';
 import { warehouseApp } from './warehouse.ts';
 
-/** A receipt has booked its lot, and packs it. A person recovers it. */
-async function recovering(context: TestContext, path?: string) {
+/** A receipt has booked its lot, or a sale has reserved it, and packs it. A person recovers the order. */
+async function recovering(context: TestContext, path?: string, workflow = 'receive') {
   const desk = openDesk(context, warehouseApp);
-  const orderId = await submitted(desk, { lot: '4711' }, { workflow: 'receive' });
+  const orderId = await submitted(desk, { lot: '4711' }, { workflow });
   await desk.answer(await desk.request(), ok({}));
   const pack: Request = await desk.request();
   const instruction = { kind: 'recover', by: 'olga', reason: 'wrong papers', ...(path === undefined ? {} : { path }) } as const;
   const { outcome } = await timePasses(desk.clock, desk.system.scheduler.instruct(orderId, instruction, { id: 'i' }));
   assert.equal(outcome, 'done');
   const masked = async () => (await journalOf(desk, orderId)).filter((entry) => 'maskedBy' in entry);
-  return { desk, orderId, pack, masked };
+  let calls = 0;
+  const instruct = (given: { readonly kind: 'terminate' | 'recover' }) =>
+    timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { by: 'olga', reason: 'r', ...given }, { id: `call-${++calls}` }));
+  /** Has another order tell that a write is undone that this one has read. */
+  const tell = async (about: object) => {
+    const body = { v: 1, type: 'wake-up', orderId, sentAt: new Date(desk.clock.now()).toISOString(), inconsistency: about };
+    await desk.queues.send([{ queue: queueNames.wakeUps, body: JSON.stringify(body) }]);
+    await desk.deliver(queueNames.wakeUps);
+  };
+  return { desk, orderId, pack, masked, instruct, tell };
 }
+
+const undoneWrite = {
+  id: 'undo-1',
+  cause: { orderId: 'ord_other', path: 'order/book' },
+  uses: [{ path: 'order/pack', object: 'lot/4710' }],
+};
 
 test('F-149: a step that fails after a recovery has canceled it makes no exception; the history has its fault', async (context) => {
   const { desk, orderId, pack, masked } = await recovering(context, 'order/book');
@@ -43,22 +60,62 @@ test('F-149: a fault that is still true after the recovery is an exception', asy
 
 for (const path of ['order/pack', undefined])
   test(`F-149: an undone write that ${path ?? 'the whole order'} had read makes no exception while that is recovered`, async (context) => {
-    const { desk, orderId, masked } = await recovering(context, path);
-    const inconsistency = {
-      id: 'undo-1',
-      cause: { orderId: 'ord_other', path: 'order/book' },
-      uses: [{ path: 'order/pack', object: 'lot/4710' }],
-    };
-    const tell = async (about: object) => {
-      const body = { v: 1, type: 'wake-up', orderId, sentAt: new Date(desk.clock.now()).toISOString(), inconsistency: about };
-      await desk.queues.send([{ queue: queueNames.wakeUps, body: JSON.stringify(body) }]);
-      await desk.deliver(queueNames.wakeUps);
-    };
-    for (let count = 0; count < 2; count++) await tell(inconsistency);
+    const { desk, orderId, masked, tell } = await recovering(context, path);
+    for (let count = 0; count < 2; count++) await tell(undoneWrite);
     assert.partialDeepStrictEqual(await masked(), [{ type: 'InconsistencyFound', id: 'undo-1', maskedBy: path ?? 'order' }]);
     assert.equal((await masked()).length, 1);
     assert.equal((await desk.state(orderId)).causes ?? 0, 0);
     if (path === undefined) return;
-    await tell({ ...inconsistency, id: 'undo-2', uses: [{ path: 'order/book', object: 'lot/4710' }] });
+    await tell({ ...undoneWrite, id: 'undo-2', uses: [{ path: 'order/book', object: 'lot/4710' }] });
     assert.equal((await desk.state(orderId)).causes, 1, 'the step is not in the affected scope');
   });
+
+for (const end of ['recover', 'terminate'] as const)
+  test(`F-149: a masked undone write is an exception at the end of an order whose step is not undone, after ${end}`, async (context) => {
+    const { desk, orderId, pack, tell, instruct } = await recovering(context, undefined, end === 'recover' ? 'take' : 'receive');
+    const path = end === 'recover' ? 'order/reserve' : 'order/book';
+    await tell({ ...undoneWrite, causedBy: 'exc_other', uses: [{ path, object: 'lot/4710' }, ...undoneWrite.uses] });
+    // What is at work fails. The step before it needs no undo, or a person ends the order before it is undone.
+    if (end === 'recover') await desk.answer(pack, failed('PalletFell'));
+    else assert.equal((await instruct({ kind: 'terminate' })).outcome, 'done');
+    const { processState, outcome, causes, open = [] } = await desk.state(orderId);
+    const ended = end === 'recover' ? 'compensated' : 'terminated';
+    assert.deepEqual([processState, outcome, causes, open.length], ['Processed', ended, 1, 1]);
+    assert.partialDeepStrictEqual(await exceptionOf(exceptionIdOf(orderId, 1), desk.store), {
+      type: 'Inconsistent',
+      path,
+      causedBy: 'exc_other',
+      after: { processState: 'Processed' },
+      data: { cause: undoneWrite.cause, uses: [{ path, object: 'lot/4710' }] },
+      handling: null,
+    });
+    assert.equal((await taskOf(taskIdOf(orderId, 1), desk.store))?.kind, 'inconsistency');
+    await desk.deliver(queueNames.wakeUps);
+    assert.equal((await desk.state(orderId)).causes, 1);
+  });
+
+test('F-149: a masked undone write is no exception if its step is undone', async (context) => {
+  const { desk, orderId, pack, tell } = await recovering(context);
+  await tell({ ...undoneWrite, uses: [{ path: 'order/book', object: 'lot/4710' }] });
+  await desk.answer(pack, failed('PalletFell'));
+  const undo = (await desk.requests()).find(({ operation }) => operation === 'unbook');
+  await desk.answer(undo as Request, ok({}));
+  const { outcome, causes = 0 } = await desk.state(orderId);
+  assert.deepEqual([outcome, causes], ['compensated', 0]);
+});
+
+test('F-149: a masked undone write is no exception if its step has run again, also when the order is recovered later', async (context) => {
+  const { desk, orderId, pack, tell, instruct } = await recovering(context, 'order/reserve', 'take');
+  await tell({ ...undoneWrite, uses: [{ path: 'order/reserve', object: 'lot/4710' }] });
+  await desk.answer(pack, failed('PalletFell'));
+  for (const step of ['order/reserve', 'order/pack']) {
+    const request = (await desk.requests()).find(({ path }) => path === step);
+    if (step === 'order/reserve') await desk.answer(request as Request, ok({}));
+    else {
+      assert.equal((await instruct({ kind: 'recover' })).outcome, 'done');
+      await desk.answer(request as Request, failed('PalletFell'));
+    }
+  }
+  const { outcome, causes = 0 } = await desk.state(orderId);
+  assert.deepEqual([outcome, causes], ['compensated', 0]);
+});

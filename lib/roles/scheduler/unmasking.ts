@@ -1,0 +1,48 @@
+import { pastOf } from '#core/instructions/past';
+import { subjectOf } from '#ports/records';
+import type { Draft } from './draft.ts';
+import { inconsistencyReport } from './inconsistencies.ts';
+import type { JournalEntry } from './instance.ts';
+import { faultOf, recorded } from './reports.ts';
+import { wholeJournal } from './step-report.ts';
+
+type Masked = Extract<JournalEntry, { type: 'InconsistencyFound' }>;
+
+/** The end of an order that recovers needs its journal, which has what the recovery has masked. */
+export const needsMasked = (draft: Draft): Draft =>
+  draft.needs === undefined && endsInRecovery(draft) && !draft.loaded.pages ? { ...draft, needs: 'journal' } : draft;
+
+/** Whether an order that recovers ends in this write. An order that goes on runs the steps of the scope again. */
+const endsInRecovery = ({ loaded, instance }: Draft): boolean =>
+  loaded.instance.state.recovering !== undefined && instance.state.phase === 'closed';
+
+/**
+ * Raises what a recovery has masked and is still true at the end of the order (F-149): it has read an undone write, and the step that read it
+ * is not undone. Such a step needs no undo, or a person has ended the order before.
+ */
+export function raiseMasked(draft: Draft): Draft {
+  const { loaded, instance } = draft;
+  if (!endsInRecovery(draft)) return draft;
+  const journal = wholeJournal(loaded.pages ?? [], instance.tail);
+  const past = pastOf(loaded.program, subjectOf(loaded.order), journal);
+  return journal.reduce<Draft>((each, entry) => {
+    if (entry.type !== 'InconsistencyFound' || !entry.masked) return each;
+    // A step that has run again has read the object again.
+    const hasReadAgain = (path: string) =>
+      journal.some(({ seq, ...later }) => seq > entry.seq && later.type === 'ObjectsUsed' && later.path === path);
+    const uses = entry.masked.uses.filter(({ path }) => stands(past.get(path)?.outcome) && !hasReadAgain(path));
+    return uses.length === 0 ? each : raised(each, entry, { ...entry.masked, uses });
+  }, draft);
+}
+
+/** Whether the effect of a step exists, or may exist. */
+const stands = (outcome: string | undefined): boolean => outcome === 'done' || outcome === 'unknown';
+
+function raised(draft: Draft, { cause }: Masked, about: NonNullable<Masked['masked']>): Draft {
+  const report = inconsistencyReport({ cause, ...about });
+  const seq = (draft.record.causes ?? 0) + 1;
+  const { causedBy } = report;
+  const taken = { seq, by: report.by, ...(causedBy === undefined ? {} : { causedBy }) };
+  const { reported, ...next } = recorded({ ...draft, reported: taken }, faultOf(report), causedBy);
+  return { ...next, ...(draft.reported ? { reported: draft.reported } : {}), raised: [...(draft.raised ?? []), seq] };
+}
