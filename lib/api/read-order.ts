@@ -14,6 +14,7 @@ import { outputWithoutSecrets, redactedInput, secretsOf } from '#roles/scheduler
 import { type ActivityReport, followedOf } from '#roles/scheduler/step-report';
 import { childIdOf } from '#roles/submission/submission';
 import { readJournal } from './history.ts';
+import { maskedFaultsIn } from './masked-faults.ts';
 import type { Followed } from './order-waits.ts';
 import type { Call } from './route.ts';
 import { surroundingsOf } from './surroundings.ts';
@@ -47,18 +48,19 @@ export async function readOrder(
   };
 }
 
-/** Returns how far an undo of the order is, and what a person has changed for it. */
+/** Returns how far an undo of the order is, what recoveries have masked, and what a person has changed for it. */
 function changesOf(
   program: Program,
   order: OrderRecord,
   instance: Instance,
   journal: readonly JournalEntry[],
-): Pick<ReadOrder, 'undo' | 'amended'> {
+): Pick<ReadOrder, 'undo' | 'amended' | 'maskedFaults'> {
   const isOfProgram = Object.keys(instance.state.activities).every((path) => program.nodes.has(definitionPath(path)));
   const { amended } = instance.state;
   const secrets = secretsOf({ program, order, instance });
   return {
     undo: isOfProgram ? undoProgress(program, instance.state, journal) : undefined,
+    maskedFaults: maskedFaultsIn(journal),
     amended: amended && (withoutSealed(withoutTexts(amended as Json, secrets)) as Amended),
   };
 }

@@ -12,6 +12,7 @@ import { remainingSecondsOf } from '#roles/operator/feasibility';
 import { isReleased, lockHolderOf } from '#roles/scheduler/lease';
 import type { Caller } from './authentication.ts';
 import { boundedSteps } from './bounded.ts';
+import type { MaskedFaults } from './masked-faults.ts';
 import { type Followed, type OrderWait, type Outage, waitOfHead, waitOfOrder } from './order-waits.ts';
 
 /** Views of an order for each role. Only the fields named here are shown. */
@@ -41,6 +42,8 @@ export interface ReadOrder {
   readonly amended?: Amended | undefined;
   /** How far the undo is. Only operators see it. */
   readonly undo?: UndoProgress | undefined;
+  /** What recoveries have masked. Only operators see it. */
+  readonly maskedFaults?: MaskedFaults | undefined;
 }
 
 export const fullOrder = (order: OrderRecord, state: StateHead, read: ReadOrder, caller: Caller) =>
@@ -63,6 +66,7 @@ function orderForOperators(order: OrderRecord, state: StateHead, read: ReadOrder
       followed.map((each) => followedView(state.suspended && each.status !== 'Closed' ? { ...each, completeBy: null } : each)),
     ),
     ...(read.undo ? { undo: undoView(read.undo) } : {}),
+    ...(read.maskedFaults ? { maskedFaults: read.maskedFaults } : {}),
     ...(read.amended ? { amended: amendedView(read.amended) } : {}),
     ...internalPart(state),
     order: withoutSecrets(order.body, program),

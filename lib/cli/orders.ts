@@ -58,6 +58,12 @@ export interface UndoView {
   }[];
 }
 
+/** Faults that made no exception, because their scope was being recovered. Newest first. */
+export interface MaskedFaultsView {
+  readonly count: number;
+  readonly newest: readonly { readonly path: string | null; readonly type: string; readonly message: string; readonly maskedBy: string }[];
+}
+
 /** An order in the API's response, with the fields that the command line reads. */
 export interface OrderView {
   readonly orderId: string;
@@ -85,6 +91,8 @@ export interface OrderView {
   readonly steps?: readonly StepView[];
   /** How far its undo is, for operators. */
   readonly undo?: UndoView;
+  /** What recoveries have masked, for operators. */
+  readonly maskedFaults?: MaskedFaultsView;
   /** A sentence that explains the current state. */
   readonly explanation?: string | null;
 }

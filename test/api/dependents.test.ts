@@ -108,3 +108,36 @@ test('an unknown activity is refused with what is expected, and a client may not
   assert.equal((await dependents('order/book/undo')).status, 400);
   assert.equal((await ask('GET', `/orders/${receipt}/dependents`, { as: 'acme' })).status, 403);
 });
+
+test('F-149: operators see how many faults a recovery has masked, and the newest of them; a client does not', async () => {
+  const { ask, receipt, drop, clock, scheduler } = await warehouse();
+  const [open] = await drop(2);
+  const body = { kind: 'recover', path: 'order/book', reason: 'the papers are wrong' };
+  const read = (as: 'operator' | 'acme' = 'operator') => ask('GET', `/orders/${receipt}`, { as });
+  const etag = (await read()).headers.get('etag') ?? '';
+  assert.equal('maskedFaults' in (await read()).json, false);
+  assert.equal((await ask('POST', `/orders/${receipt}/instructions`, { as: 'operator', body, headers: { 'if-match': etag } })).status, 202);
+  const { requestId } = JSON.parse(open?.body ?? '') as { readonly requestId: string };
+  const fault = { type: 'ShelfFell', class: 'expected', message: 'no shelf', permanent: true } as const;
+  const reply = { status: 'failed', fault } as const;
+  await scheduler.accept(receipt, [{ id: requestId, type: 'reply', requestId, agent: 'worker', sentAt: clock.now(), reply }], []);
+  const inconsistency = { id: 'undo-1', cause: { orderId: 'ord_other', path: 'order/book' } };
+  for (let count = 0; count < 12; count++) {
+    const uses = [{ path: 'order/after/reserve', object: `lot/${count}` }];
+    await scheduler.accept(
+      receipt,
+      [{ id: `u${count}`, type: 'inconsistent', inconsistency: { ...inconsistency, id: `u${count}`, uses } }],
+      [],
+    );
+  }
+  const { maskedFaults } = (await read()).json;
+  assert.deepEqual([maskedFaults.count, maskedFaults.newest.length], [13, 10]);
+  assert.deepEqual(maskedFaults.newest[0], {
+    at: new Date(clock.now()).toISOString(),
+    path: 'order/after/reserve',
+    type: 'Inconsistent',
+    message: 'order/book of ord_other has been undone, after this order had read lot/11.',
+    maskedBy: 'order/book',
+  });
+  assert.equal('maskedFaults' in (await read('acme')).json, false);
+});

@@ -120,3 +120,28 @@ test('a session that ends asks to sign in again, and the text that was typed sta
   await page.getByRole('heading', { name: 'Sign in again' }).waitFor({ state: 'detached' });
   assert.equal(await reason.inputValue(), 'The customer has moved');
 });
+
+test('F-149: the page of an order lists the faults that a recovery has masked', async () => {
+  await show('/orders', page);
+  const link = page.locator('main a[href^="#/orders/ord_"]').first();
+  const path = ((await link.getAttribute('href')) ?? '').slice(1);
+  const fault = {
+    at: new Date().toISOString(),
+    path: 'order/ship',
+    type: 'PalletFell',
+    message: 'Everything broke.',
+    maskedBy: 'order/charge',
+  };
+  await page.route(`**${path}`, async (route) => {
+    const order = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...order, maskedFaults: { count: 12, newest: [fault] } } });
+  });
+  await show(path, page);
+  const panel = page.getByRole('region', { name: 'Masked by a recovery' });
+  await panel.getByText('12 faults').waitFor();
+  assert.match(await panel.innerText(), /PalletFell at ship.* while charge was recovered\s+Everything broke\./s);
+  assert.deepEqual(await faultsOfScreen(path, page), []);
+  await panel.getByRole('link', { name: 'The history has all of them' }).click();
+  await page.waitForURL(/tab=History/);
+  await page.unroute(`**${path}`);
+});

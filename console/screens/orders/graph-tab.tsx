@@ -11,6 +11,7 @@ import { useKeys } from '../../parts/keys.ts';
 import { Skeleton } from '../../parts/states.tsx';
 import { queried, setQuery } from '../../router.ts';
 import { isLockedByOther } from './lock.tsx';
+import { MaskedFaults } from './masked-faults.tsx';
 import { PastBar, Scrubber } from './scrubber.tsx';
 import { StepPanel, Steps } from './steps.tsx';
 import { UndoPanel } from './undo-panel.tsx';
@@ -102,6 +103,7 @@ export function GraphTab({ order, history, instruct, applied, building }: Props)
       ) : (
         <div class="stack">
           {order.undo && <UndoPanel order={order} undo={order.undo} instruct={instruct} />}
+          {order.maskedFaults && <MaskedFaults orderId={order.orderId} masked={order.maskedFaults} />}
           {step && !(order.undo && queried('step') === '') && <StepPanel step={step} order={order} />}
         </div>
       )}

@@ -169,6 +169,21 @@ const undo = z.strictObject({
   ),
 });
 
+const maskedFaults = z.strictObject({
+  count: z.int().min(1),
+  newest: z
+    .array(
+      z.strictObject({
+        at: time,
+        path: z.string().nullable().describe('the step that has failed, or that has read an undone write'),
+        type: z.string(),
+        message: z.string(),
+        maskedBy: z.string().describe('the activity that was recovered'),
+      }),
+    )
+    .describe('the newest ones, newest first'),
+});
+
 const amendedRetry = z.strictObject({ path: z.string(), retries: z.int().optional(), intervalSeconds: z.number().optional() });
 
 const amended = z.strictObject({
@@ -230,6 +245,7 @@ export const FullOrder = z.union([
       ...forOperators,
       ...whole,
       undo: undo.optional().describe('how far the undo is, while the order or a scope is being undone'),
+      maskedFaults: maskedFaults.optional().describe('faults that made no exception, because their scope was being recovered'),
       amended: amended.optional().describe('what people have changed for this order alone'),
       steps: z.array(Step).describe('steps, calls and waits, in the order of the definition'),
       order: anyJson.describe('fields marked secret are masked'),

@@ -81,6 +81,7 @@ function orderText(order: OrderView, exception: Alike | undefined, { paint, type
     ...(restartedFrom ? [['restart of', restartedFrom]] : []),
     ...(restartedAs ? [['restarted', `as ${restartedAs}`]] : []),
     ...undoRows(order),
+    ...maskedRows(order),
     ...(exceptionId ? [['exception', exceptionId]] : []),
     ...(taskId ? [['task', taskId]] : []),
     ...(exception ? [['alike', typed(`redress exception list --state open --fingerprint ${exception.fingerprint}`)]] : []),
@@ -113,6 +114,24 @@ function undoRows({ undo, suspended }: OrderView): readonly (readonly string[])[
         `${path}, ${attempts} ${attempts === 1 ? 'request' : 'requests'}${why}${nextAt ? `, next at ${secondText(nextAt)}` : ''}`,
       ];
     }),
+  ];
+}
+
+/** Most masked faults that are shown. */
+const maskedMax = 3;
+
+/** Returns the rows about faults that made no exception, because a recovery masked them. */
+function maskedRows({ maskedFaults }: OrderView): readonly (readonly string[])[] {
+  if (!maskedFaults) return [];
+  const { count, newest } = maskedFaults;
+  const shown = newest.slice(0, maskedMax);
+  const more = count - shown.length;
+  return [
+    ...shown.map(({ path, type, message, maskedBy }) => [
+      'masked',
+      `${type}${path === null ? '' : ` at ${path}`} (${message}), while ${maskedBy} was recovered`,
+    ]),
+    ...(more > 0 ? [['', `and ${more} more: see redress order history`]] : []),
   ];
 }
 
