@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { collections } from '#ports/documents';
 import { queueNames } from '#ports/messages';
-import { keepWhileLocked } from '#roles/scheduler/inbox';
-import { acquireLease } from '#roles/scheduler/lease';
+import { keepWhileLocked, sendKept } from '#roles/scheduler/inbox';
+import { acquireLease, isLocked } from '#roles/scheduler/lease';
 import { type Desk, type DeskOptions, journalOf, lineOf, openDesk, stepsNamed, submitted, timePasses } from './support.ts';
 
 const secondMs = 1000;
@@ -178,3 +179,29 @@ for (const ends of ['is released', 'runs out'])
       [true, null, 1],
     );
   });
+
+const late = { queue: 'elsewhere', body: 'late' };
+const sent = async (desk: Desk) => (await desk.queues.receive(late.queue, { max: 9, visibilityMs: 1, waitMs: 0 })).length;
+const kept = async (desk: Desk, orderId: string) => (await desk.store.documents(collections.inbox(orderId), undefined, 9)).length;
+
+test('S38: a host whose clock is fast ends the lock in the store before it sends a kept message, so a slower host does not keep it again', async (context) => {
+  const { desk, orderId } = await locked(context);
+  await keepWhileLocked({ ...desk, clock: { now: () => desk.clock.now() + 61 * secondMs } }, orderId, [late]);
+  assert.equal(await sent(desk), 1);
+  assert.equal(isLocked(await desk.state(orderId), desk.clock.now()), false);
+});
+
+test('S38: a host whose write is too late for a lock leaves the messages that met the next lock', async (context) => {
+  const { desk, orderId } = await locked(context);
+  await keepWhileLocked(desk, orderId, [late]);
+  const instance = (stillSince?: number) => ({ state: { stillSince } }) as never;
+  await sendKept(desk, orderId, instance(desk.clock.now()), instance());
+  assert.deepEqual([await sent(desk), await kept(desk, orderId)], [0, 1]);
+});
+
+test('S38: a message that comes twice at the same moment is kept twice, because the first may be on its way out', async (context) => {
+  const { desk, orderId } = await locked(context);
+  await keepWhileLocked(desk, orderId, [late]);
+  await keepWhileLocked(desk, orderId, [late]);
+  assert.equal(await kept(desk, orderId), 2);
+});

@@ -322,7 +322,8 @@ export class Clients {
     const role = decision.kind === 'signal' || key.startsWith('cancel') ? 'client' : 'operator';
     this.persist(role, `${decision.kind} ${key}`, async ({ system }) => {
       if (foresees) await this.foresee(system, orderId, decision, key);
-      const how = { id: `${key}/${++tries}`, key: callKey(role, key, { ...decision }), ...seen };
+      const mine = ++tries;
+      const how = { id: `${key}/${mine}`, key: callKey(role, key, { ...decision }), ...seen };
       const rev = () => this.revOf(orderId);
       const { answer, observation } = await instructOnce(system, {
         ...{ orderId, decision, reason: key, isWrong, rev },
@@ -331,7 +332,8 @@ export class Clients {
       const { outcome } = observation;
       around.record(observation);
       around.narrate(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
-      if (ifMatch !== undefined && answer.outcome !== 'unreadable')
+      // Nobody hears the answer to a call that was repeated meanwhile.
+      if (ifMatch !== undefined && answer.outcome !== 'unreadable' && mine === tries)
         around.record({ type: 'decided', orderId, reason: key, seenRev: ifMatch, answer });
       // The order may have been submitted, but not stored yet: the caller repeats the call a few times.
       if (outcome === 'not-found' && tries <= 5) return false;

@@ -6,10 +6,10 @@ import type { Store } from '#ports/store';
 import { allSettledOrThrow } from '#ports/util/all-settled';
 import { dayMs } from '#ports/util/days';
 import type { Instance } from './instance.ts';
-import { isLocked } from './lease.ts';
+import { endLockByTime, isLocked, lockHolderOf } from './lease.ts';
 
 interface Ports {
-  readonly store: Documents & Pick<Store, 'head'>;
+  readonly store: Documents & Pick<Store, 'head' | 'patch'>;
   readonly queues: Pick<Queues, 'send'>;
   readonly clock: Pick<Clock, 'now'>;
 }
@@ -21,20 +21,23 @@ const keptMs = 14 * dayMs;
 /** Keeps messages that met a person's lock on their order until the lock ends (F-179). A message that comes again later is kept again. */
 export async function keepWhileLocked(ports: Ports, orderId: string, messages: readonly Outgoing[]): Promise<void> {
   const { store, clock } = ports;
-  const keptAt = clock.now();
-  await allSettledOrThrow(
-    messages.map(({ delayMs: _, ...message }) => {
-      // A message that is sent from the inbox may meet the next lock before it is removed there.
-      const id = hash('sha256', JSON.stringify([message.queue, message.body, keptAt]), 'base64url');
-      return store.putDocument(
-        { collection: collections.inbox(orderId), id, rev: 1, content: { ...message }, expiresAt: keptAt + keptMs },
-        0,
-      );
-    }),
-  );
+  await allSettledOrThrow(messages.map((message) => keep(store, orderId, message, clock.now())));
   // The lock may have ended before they were kept.
-  const head = await store.head(orderId);
-  if (!head || !isLocked(head, clock.now())) await drain(ports, orderId);
+  for (;;) {
+    const head = await store.head(orderId);
+    if (head && isLocked(head, clock.now())) return;
+    if (!head || lockHolderOf(head) === undefined) return drain(ports, orderId);
+    await endLockByTime(store, head);
+  }
+}
+
+/** Stores a message under an id of its own: another host may send and remove an equal one at the same moment. */
+async function keep(store: Documents, orderId: string, { delayMs: _, ...message }: Outgoing, now: number): Promise<void> {
+  for (let keptAt = now; ; keptAt++) {
+    const id = hash('sha256', JSON.stringify([message.queue, message.body, keptAt]), 'base64url');
+    const document = { collection: collections.inbox(orderId), id, rev: 1, content: { ...message }, expiresAt: now + keptMs };
+    if ((await store.putDocument(document, 0)).outcome === 'written') return;
+  }
 }
 
 /**
@@ -45,11 +48,16 @@ export async function sendKept(ports: Ports, orderId: string, before: Instance, 
   if (before.state.stillSince !== undefined && after.state.stillSince === undefined) await drain(ports, orderId);
 }
 
-/** Sends all kept messages to their queues, and forgets them. If it rejects or crashes, some are sent twice. */
+/**
+ * Sends all kept messages to their queues, and forgets them. If it rejects or crashes, some are sent twice. Stops at a new lock: its end
+ * sends them, and until then they would come back here.
+ */
 async function drain({ store, queues }: Ports, orderId: string): Promise<void> {
   for (;;) {
     const kept = await store.documents(collections.inbox(orderId), undefined, atOnce);
     if (kept.length === 0) return;
+    const head = await store.head(orderId);
+    if (head && lockHolderOf(head) !== undefined) return;
     await queues.send(kept.map(({ content }) => content as unknown as Outgoing));
     await allSettledOrThrow(kept.map(({ collection, id, rev }) => store.removeDocument(collection, id, rev)));
   }

@@ -9,7 +9,7 @@ import type { Telemetry } from '#ports/telemetry';
 import { callHook } from './host-hooks.ts';
 import { sendKept } from './inbox.ts';
 import { logJournal } from './journal-log.ts';
-import { expiredHolder, lockHolderOf } from './lease.ts';
+import { endLockByTime, lockHolderOf } from './lease.ts';
 import { outboxThenSend } from './outbox-then-send.ts';
 import { sendWithWrite } from './send-with-write.ts';
 import type { Sending, SendingPorts } from './sending.ts';
@@ -133,14 +133,13 @@ export function createWriter(options: WriterOptions): Writer {
  */
 async function endLock(options: WriterOptions, { record, instance }: Loaded, planned: PlannedWrite): Promise<'lost' | undefined> {
   const { store } = options;
-  const holder = lockHolderOf(record);
-  if (holder === undefined || planned.record.heldBy !== null) {
+  if (lockHolderOf(record) === undefined || planned.record.heldBy !== null) {
     await sendKept(options, record.orderId, instance, planned.instance);
     return undefined;
   }
   // A record that was rebuilt from its journal differs from the stored one.
   const head = await store.head(record.orderId);
-  if (head?.heldBy === record.heldBy) await store.patch({ ...head, rev: head.rev + 1, heldBy: expiredHolder(holder) }, head);
+  if (head?.heldBy === record.heldBy) await endLockByTime(store, head);
   return 'lost';
 }
 

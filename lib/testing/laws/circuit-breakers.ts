@@ -87,10 +87,11 @@ class Process {
     return undefined;
   }
 
-  private callEnded({ call, how }: Extract<AgentEvent, { what: 'call ended' }>, now: number, phase: string): undefined {
+  private callEnded({ call, how, isStopping }: Extract<AgentEvent, { what: 'call ended' }>, now: number, phase: string): undefined {
     this.running.delete(call);
     this.calledAt = now;
-    this.failures = how === 'answered' ? 0 : this.failures + 1;
+    // A run that must stop does not wait for the answer of a canceled call.
+    this.failures = how === 'answered' && !isStopping ? 0 : this.failures + 1;
     if (phase !== 'half-open') return;
     if (how === 'answered') this.allowed += 1;
     // The reason for abandoning is not visible. A process that must read the breaker first lowers the limit later.
