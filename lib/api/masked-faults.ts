@@ -1,7 +1,7 @@
 import { shortType } from '#core/data/fault';
 import { timeText } from '#ports/messages';
 import { inconsistencyFault } from '#roles/exceptions/causes';
-import { inconsistencyReport } from '#roles/scheduler/inconsistencies';
+import { inconsistencyReport } from '#roles/scheduler/inconsistency-report';
 import type { JournalEntry } from '#roles/scheduler/instance';
 
 /** A fault that a recovery has masked, so that it is no exception (F-149). */

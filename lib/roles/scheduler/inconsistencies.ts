@@ -4,10 +4,8 @@ import { undoneBy } from '#core/engine/replay';
 import { isAt } from '#core/engine/undo-pages';
 import { queueNames } from '#ports/messages';
 import { announcedAs, type OutboxEntry } from '#ports/records';
-import { inconsistencyFault } from '#roles/exceptions/causes';
-import type { Report } from '#roles/operator/instruction';
-import type { Inconsistency } from '#roles/recovery/inconsistencies';
 import { addFacts, addToOutbox, type Draft } from './draft.ts';
+import { inconsistencyReport, keptOf } from './inconsistency-report.ts';
 import type { StoredEntry } from './instance.ts';
 import { maskIn } from './masking.ts';
 import { report } from './reports.ts';
@@ -51,31 +49,4 @@ export function inconsistent(draft: Draft, { id, inconsistency }: Extract<Incomi
     return addFacts(draft, [{ type: 'InconsistencyFound', id, cause, maskedBy: mask.by, masked: keptOf(inconsistency) }]);
   const noted = addFacts(draft, [{ type: 'InconsistencyFound', id, cause }]);
   return report(noted, { type: 'report', id, report: inconsistencyReport({ ...inconsistency, uses: standing }) });
-}
-
-/** Returns what a masked line keeps: the end of the recovery tells whether it is still true. */
-const keptOf = ({ uses, causedBy }: Inconsistency): Pick<Inconsistency, 'uses' | 'causedBy'> => ({
-  uses: uses.slice(0, usesMax),
-  ...(causedBy === undefined ? {} : { causedBy }),
-});
-
-/** Most uses that an exception names. */
-const usesMax = 16;
-
-/** Returns the report of undone writes that an order has read. */
-export function inconsistencyReport({ cause, causedBy, uses, isTooMany }: Omit<Inconsistency, 'id'>): Report {
-  const [first] = uses;
-  const objects = [...new Set(uses.map(({ object }) => object))];
-  const message = isTooMany
-    ? `More orders have read what ${cause.path} wrote than can be told at once, and some were not told. See GET /orders/${cause.orderId}/dependents.`
-    : `${cause.path} of ${cause.orderId} has been undone, after this order had read ${objects.slice(0, 5).join(', ')}.`;
-  return {
-    kind: 'report',
-    by: 'recovery',
-    type: inconsistencyFault,
-    message,
-    data: { cause: { ...cause }, uses: uses.slice(0, usesMax).map((use) => ({ ...use })) },
-    ...(first ? { path: first.path } : {}),
-    ...(causedBy === undefined ? {} : { causedBy }),
-  };
 }

@@ -1,10 +1,8 @@
-import type { Fault } from '#core/data/fault';
-import { reported } from '#roles/exceptions/causes';
 import { withException, withKey } from '#roles/operator/idempotency';
-import type { Report } from '#roles/operator/instruction';
-import { addFacts, addToOutbox, applyEvent, current, type Draft, lock, patchRecord } from './draft.ts';
+import { addFacts, applyEvent, current, type Draft, lock } from './draft.ts';
 import { enterError } from './planned-write.ts';
 import { causeOf, detectionOf } from './record-causes.ts';
+import { faultOf, recorded } from './recorded-reports.ts';
 import { secretsOf } from './redaction.ts';
 import { withoutSecrets } from './replies.ts';
 import type { Incoming } from './types.ts';
@@ -29,25 +27,4 @@ export function report(draft: Draft, { report: given, key }: Extract<Incoming, {
   if (isStopped || phase !== 'running' || ending) return recorded(noted, fault, causedBy);
   // An order that the supervisor took from its scheduler has no claim. It is claimed first, so that whatever follows has an epoch.
   return applyEvent(record.lockedBy === null ? lock(noted) : noted, { type: 'reported', fault });
-}
-
-export const faultOf = ({ type, message, path, data }: Report): Fault => ({
-  type,
-  class: 'unexpected',
-  permanent: true,
-  message,
-  ...(data === undefined ? {} : { data }),
-  ...(path === undefined ? {} : { source: path }),
-});
-
-/** Records an exception of an order that stays as it is. */
-export function recorded(draft: Draft, fault: Fault, causedBy?: string): Draft {
-  const seq = (draft.record.causes ?? 0) + 1;
-  return recordDetected(addFacts(draft, detectionOf(draft, causeOf(draft, '', fault), seq, [], draft.reported?.by)), fault, causedBy);
-}
-
-/** As `recorded`, where the history has the fact of the detection already. */
-export function recordDetected(draft: Draft, fault: Fault, causedBy?: string): Draft {
-  const { change, entry } = reported(draft.record, { ...causeOf(draft, '', fault), causedBy }, draft.now);
-  return addToOutbox(patchRecord(draft, change), [entry]);
 }

@@ -7,7 +7,7 @@ import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
 import { addFacts, addToOutbox, type Draft } from './draft.ts';
 import { type Detected, manage } from './exception-manager.ts';
 import { causeOf } from './record-causes.ts';
-import { recordDetected, recorded } from './reports.ts';
+import { recordDetected, recorded } from './recorded-reports.ts';
 import { wholeJournal } from './step-report.ts';
 import type { Incoming } from './types.ts';
 

@@ -1,9 +1,9 @@
 import { pastOf } from '#core/instructions/past';
 import { subjectOf } from '#ports/records';
 import type { Draft } from './draft.ts';
-import { inconsistencyReport } from './inconsistencies.ts';
+import { inconsistencyReport } from './inconsistency-report.ts';
 import type { JournalEntry } from './instance.ts';
-import { faultOf, recorded } from './reports.ts';
+import { faultOf, recorded } from './recorded-reports.ts';
 import { wholeJournal } from './step-report.ts';
 
 type Masked = Extract<JournalEntry, { type: 'InconsistencyFound' }>;
