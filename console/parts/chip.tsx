@@ -32,15 +32,20 @@ const ends: { readonly [outcome: string]: readonly [string, Tone, IconName] } = 
 export function OrderState({
   order,
 }: {
-  order: Pick<ListedOrder, 'processState' | 'outcome' | 'suspended' | 'failureCount' | 'waitsFor'>;
+  order: Pick<ListedOrder, 'processState' | 'outcome' | 'suspended' | 'undoing' | 'failureCount' | 'waitsFor'>;
 }) {
-  const { suspended, failureCount, waitsFor } = order;
+  const { suspended, undoing, failureCount, waitsFor } = order;
   return (
     <span class="marks">
       {stateChip(order)}
       {suspended && (
         <Chip tone="off" icon="pause" tinted>
           Suspended
+        </Chip>
+      )}
+      {undoing && waitsFor?.kind !== 'undo' && (
+        <Chip tone="undo" icon="undo" tinted>
+          being undone
         </Chip>
       )}
       {waitsFor?.kind === 'undo' && (

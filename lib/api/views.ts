@@ -119,6 +119,7 @@ const operatorPart = (order: OrderRecord, state: StateHead) => ({
   ...clientPart(order, state),
   ...parentOf(order),
   failureCount: state.failureCount,
+  undoing: state.undoing === true,
   ...causeOf(state),
   remainingSeconds: remainingSecondsOf(state),
   fault: state.fault && faultView(state.fault),

@@ -73,6 +73,8 @@ export interface OrderView {
   readonly outcome?: string | null;
   readonly output?: Json;
   readonly suspended?: boolean;
+  /** Whether it, or a scope of it, is being undone. Shown to operators only. */
+  readonly undoing?: boolean;
   readonly failureCount?: number;
   readonly completeBy?: Time | null;
   readonly endBy?: Time | null;
@@ -153,13 +155,14 @@ export async function resolveOrderId(api: Api, given: string): Promise<string> {
 export const questionType = 'OperatorAsked';
 
 /** Returns the state of an order in a few words: `completed`, `waits for an operator: CardDeclined`. */
-export function stateText({ processState, outcome, fault, suspended, waitsFor }: OrderView): string {
+export function stateText({ processState, outcome, fault, suspended, undoing, waitsFor }: OrderView): string {
   if (processState === 'Processed') return `${outcome ?? 'processed'}${fault ? `: ${fault.type}` : ''}`;
   if (processState === 'Error' && fault?.type === questionType)
     return `waits for an answer${fault.message === undefined ? '' : `: ${fault.message}`}`;
   if (processState === 'Error') return `waits for an operator${fault ? `: ${fault.type}` : ''}`;
   if (waitsFor && !suspended) return waitText(waitsFor);
-  if (suspended) return 'suspended';
+  if (suspended) return undoing ? 'suspended, being undone' : 'suspended';
+  if (undoing) return 'being undone';
   return processState === 'Pending' ? 'pending' : 'running';
 }
 

@@ -212,6 +212,8 @@ export interface StateRecord {
   readonly restartedAs?: string;
   /** The rules about ages and late steps whose times the order knows. Absent: none. */
   readonly ruleTimers?: string;
+  /** The order, or a scope of it, is being undone. Absent: it is not. */
+  readonly undoing?: true | undefined;
   /** An operator suspended the order: it begins no work, and its time stands still. Only its outbox can be due. */
   readonly suspended: boolean;
   /** Time left for the current work while the order is suspended; else null. */

@@ -176,6 +176,18 @@ describe('an undo that keeps failing', () => {
     assert.deepEqual(await waits(), [null, null]);
   });
 
+  test('F-153: is part of an order that is marked as being undone, in a list too, until the undo is over', async () => {
+    const { refuse, mark, instruct, show, ask } = await stuck();
+    const marks = async () => [(await show()).undoing, (await ask('GET', '/orders', { as: 'operator' })).json.items[0].undoing];
+    assert.deepEqual(await marks(), [true, true]);
+    await refuse();
+    await instruct({ kind: 'suspend', reason: 'r' });
+    assert.deepEqual(await marks(), [true, true]);
+    await instruct({ kind: 'resume', reason: 'r' });
+    await mark();
+    assert.deepEqual(await marks(), [false, false]);
+  });
+
   test('is named by its step or by its undo, as the alert does', async () => {
     const { refuse, mark } = await stuck();
     await refuse();

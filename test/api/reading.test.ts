@@ -22,7 +22,7 @@ const listedFields = [
   'fault',
 ];
 const internalFields = ['client', 'rev', 'epoch', 'lockedBy', 'heldBy', 'lockedUntil'];
-const listedForOperators = [...listedFields, 'failureCount', 'remainingSeconds', 'waitsFor', ...internalFields];
+const listedForOperators = [...listedFields, 'undoing', 'failureCount', 'remainingSeconds', 'waitsFor', ...internalFields];
 const stepFields = [
   'path',
   'name',

@@ -211,6 +211,13 @@ describe('the words for an order', () => {
     ]);
   });
 
+  test('F-153: an order that is being undone has a state of its own, also while it is suspended', () => {
+    const undone = { undoing: true, waitsFor: null };
+    assert.equal(stateText(orderView(undone)), 'being undone');
+    assert.equal(stateText(orderView({ ...undone, suspended: true })), 'suspended, being undone');
+    assert.equal(stateText(orderView({ ...undone, processState: 'Processed', outcome: 'canceled' })), 'canceled');
+  });
+
   test('a watcher reads that a step waits for a signal, and that it came', () => {
     const approval = {
       path: 'order/approval',

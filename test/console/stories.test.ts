@@ -175,7 +175,9 @@ test('F-153: an operator sees what is undone, stops the undo, and lets it go on'
 
   const hand = await fromHome();
   await hand.click(page.getByRole('navigation', { name: 'Figures' }).getByRole('link', { name: /^Processing/ }));
-  await hand.click(page.getByRole('row').filter({ hasText: 'ordered-twice' }).getByRole('link'));
+  const row = page.getByRole('row').filter({ hasText: 'ordered-twice' });
+  await row.getByText('being undone').waitFor();
+  await hand.click(row.getByRole('link'));
   const plan = page.getByRole('region', { name: 'Undo, newest first' });
   await plan.getByText('requested').waitFor();
   assert.match(await plan.innerText(), /ship[\s\S]*charge[\s\S]*reserve/);

@@ -57,6 +57,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
       suspended: true,
       remainingMs: 90_000,
       longWaitMs: 120_000,
+      undoing: true,
     });
     assert.deepEqual(await store.create(order, state, alone), { outcome: 'written' });
     for (const each of [store, other]) {

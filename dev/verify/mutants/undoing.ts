@@ -157,6 +157,13 @@ export const moreCompensation: readonly Mutant[] = [
     replace: "return activity === 'retry' && (retries !== undefined || reruns === true);",
   },
   {
+    name: 'an order keeps the mark of an undo',
+    why: 'the record of an order whose scope has been undone says still that it is being undone',
+    file: 'lib/roles/scheduler/planned-write.ts',
+    find: 'undoing: isBeingUndone(instance.state) || undefined,',
+    replace: 'undoing: isBeingUndone(instance.state) || record.undoing,',
+  },
+  {
     name: 'one key with two inputs',
     why: 'a step that reads an optional output is requested again with the output of that moment',
     file: 'lib/core/definition/template.ts',

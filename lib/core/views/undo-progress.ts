@@ -28,7 +28,7 @@ export interface UndoProgress {
 /** Returns how far the undo of an order is; undefined if nothing is being undone. */
 export function undoProgress(program: Program, state: State, facts: readonly { readonly type: string }[]): UndoProgress | undefined {
   const scope = scopeOf(state);
-  if (scope === undefined || state.phase === 'closed') return undefined;
+  if (scope === undefined) return undefined;
   const { undo = [], pagedUndo, activities } = state;
   const undone = (facts as readonly CoreFact[]).flatMap((fact) => {
     if (fact.type !== 'ActivityClosed' || fact.result !== 'Compensated') return [];
@@ -62,7 +62,12 @@ export function undoProgress(program: Program, state: State, facts: readonly { r
 
 const stepOf = (path: string): string => (isUndoPath(path) ? undonePath(path) : path);
 
-function scopeOf({ ending, activities }: State): string | undefined {
+/** Whether an order, or a scope of it, is being undone. */
+export const isBeingUndone = (state: State): boolean => scopeOf(state) !== undefined;
+
+/** Returns the scope that is being undone; undefined if none is. */
+function scopeOf({ phase, ending, activities }: State): string | undefined {
+  if (phase === 'closed') return undefined;
   if (ending) return rootPath;
   return Object.values(activities)
     .map((activity) => undoneScope(activity))

@@ -3,6 +3,7 @@ import { type Fault, isQuestion } from '#core/data/fault';
 import { requestIdOf } from '#core/data/ids';
 import { stepAt } from '#core/definition/program';
 import { violations } from '#core/engine/invariants';
+import { isBeingUndone } from '#core/views/undo-progress';
 import { InvariantError } from '#ports/errors';
 import { announcedAs, type DetailType } from '#ports/records';
 import { timesOf } from './deadlines.ts';
@@ -32,6 +33,7 @@ export function plannedWrite(draft: Draft): PlannedWrite {
       ...record,
       ...timesOf(loaded.program, instance.state),
       failureCount: failureCountOf(recorded),
+      undoing: isBeingUndone(instance.state) || undefined,
       lastBy: [...taken, ...wakeUps],
       outbox: [...record.outbox, ...outbox],
       updatedAt: draft.now,

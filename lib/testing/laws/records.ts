@@ -2,6 +2,7 @@ import { shortType } from '#core/data/fault';
 import { isObject } from '#core/data/json';
 import type { StepState } from '#core/data/step-state';
 import { nodeAt } from '#core/definition/program';
+import { isBeingUndone } from '#core/views/undo-progress';
 import type { StateRecord } from '#ports/records';
 import { isAwaited } from '#roles/scheduler/handlers';
 import { hasLock } from '#roles/scheduler/lease';
@@ -141,6 +142,8 @@ function wrongInWhole(
     before.nextDueFor?.kind !== 'handler'
   )
     return 'written without a change';
+  if ((state.undoing === true) !== isBeingUndone(instance.state))
+    return state.undoing ? 'marked as being undone, and it is not' : 'it is being undone, and has no mark of it';
   if (state.notes.length > 0) return 'its notes are not in its journal yet';
   return wrongDeadline(state, instance.state.activities);
 }

@@ -38,6 +38,7 @@ const headAttributes = {
   open: 'optionalList',
   restartedAs: 'optional',
   ruleTimers: 'optional',
+  undoing: 'optional',
   suspended: 'flag',
   remainingMs: 'plain',
   fault: 'json',
