@@ -71,6 +71,11 @@ for (const [kinds, facts, wanted] of table)
       assert.equal(verdictOf({ kind, path: 'order/charge', fingerprint }, facts), wanted);
     });
 
+test('F-164: an exception from outside that comes again has failed again, although it blocks the order at its root', () => {
+  const again = { type: 'OrderBlocked', path: 'order', fault: { ...faultOf('Declined'), source: 'order/charge' } };
+  assert.equal(verdictOf({ kind: 'resubmit', path: 'order/charge', fingerprint }, [again]), 'failed-again');
+});
+
 test('a verdict is the same for the facts in one part and in many', () => {
   for (const [kinds, facts, wanted] of table) {
     let watch: Watch | Verdict = { kind: kinds[0] ?? '', path: 'order/charge', fingerprint };

@@ -111,7 +111,8 @@ function isAgain(program: Program, watch: Watch, { path, fault }: Extract<LaterF
     case 'step':
       // An action on a late step is about no exception: any one at that step counts.
       if (watch.fingerprint === undefined) return path === watch.path;
-      return exceptionFingerprint({ workflow: program.definition.name, path, fault }) === watch.fingerprint;
+      // An exception from outside blocks the order at its root, and names the activity that it is about.
+      return exceptionFingerprint({ workflow: program.definition.name, path: fault.source ?? path, fault }) === watch.fingerprint;
     case 'next':
       return true;
     case 'next-or-end':
