@@ -119,6 +119,9 @@ export interface OpenCause {
   readonly isQuestion?: true;
   /** The exception is part of a task that was open already. */
   readonly hasNoTask?: true;
+  /** The activity and the fingerprint of an exception that the state of the order does not tell. */
+  readonly path?: string;
+  readonly fingerprint?: string;
 }
 
 /** An announcement, a status message, or a change of the records beside the order, kept in the state until its delivery is certain. */

@@ -69,6 +69,8 @@ export interface Judged {
   readonly openCauses: number;
   /** The number of those that came from outside while the order was stopped. */
   readonly openReports: number;
+  /** The order that replaces this one. */
+  readonly restartedAs?: string | undefined;
   readonly schemas: Schemas;
   /** The activities in the journal, for kinds that read it; empty for the others. */
   readonly past: Past;
@@ -114,6 +116,10 @@ export const refusal = (
 /** Returns the reason against every instruction to a finished order. */
 export const whenFinished = ({ processState, outcome }: Judged): readonly InstructionRefusal[] =>
   processState === 'Processed' ? [refusal('finished', `The order is finished (${outcome}). Submit a new one instead.`)] : [];
+
+/** Returns the reason against instructions that decide about an open exception of an order, finished or not. */
+export const whenNothingIsOpen = (order: Judged): readonly InstructionRefusal[] =>
+  order.processState === 'Processed' && order.openCauses > 0 ? [] : whenFinished(order);
 
 /** Returns the reason against instructions that need an order which is not being undone. */
 export function whenUndone({ state, processState }: Judged): readonly InstructionRefusal[] {

@@ -10,13 +10,16 @@ import {
   type InstructionWarning,
   type Judged,
   refusal,
-  whenFinished,
+  whenNothingIsOpen,
   whenUndone,
 } from './kind.ts';
 import { unmasked } from './masks.ts';
 import { isUnknown } from './outcome.ts';
 
-/** Ends the order, and begins it again as another one. */
+/**
+ * Ends the order, and begins it again as another one. A finished order with an open exception stays as it is: its client has heard how it
+ * ended, so nothing of it is undone any more.
+ */
 export interface Restart {
   readonly kind: 'restart';
   /** The body of the new order. A mask stands for the secret that is there. Default: that of this order. */
@@ -33,14 +36,24 @@ export const restart: InstructionKind<Restart> = {
   readsHistory: true,
   refusals: (order, instruction) =>
     firstOf(
-      () => whenFinished(order),
+      () => whenNothingIsOpen(order),
+      () => whenReplaced(order),
       () => whenUndone(order),
       () => [...ofEffects(order, instruction), ...ofBody(order, instruction)],
     ),
   warnings: (order, { undoFirst, keepEffects }) =>
     undoFirst && !keepEffects ? [] : [...standing(order, undoFirst)].map((path) => warning(path)),
+  staysStopped: ({ state }) => isFinished(state),
   event: (_, { undoFirst }) => (undoFirst ? { type: 'canceled', outcome: 'compensated' } : { type: 'terminated' }),
 };
+
+const isFinished = ({ phase }: State): boolean => phase === 'closed';
+
+/** A finished order may have been restarted before, because of another exception. */
+const whenReplaced = ({ state, restartedAs }: Judged): readonly InstructionRefusal[] =>
+  isFinished(state) && restartedAs !== undefined
+    ? [refusal('finished', `The order is finished, and ${restartedAs} has replaced it. Decide about that order instead.`)]
+    : [];
 
 const warning = (path: string): InstructionWarning => ({
   code: 'effects-stand',
@@ -57,7 +70,8 @@ function standing({ program, state, past }: Judged, undoFirst: boolean): Readonl
   const noted = (state.undo ?? []).flatMap(({ path }) => (isRemote(nodeAt(program, path)) ? [path] : []));
   const told = [...past].flatMap(([path, { outcome, skipped }]) => {
     if (skipped || outcome === 'gone' || outcome === 'undone') return [];
-    return outcome === 'open' && !mayBeDone(program, state, path) ? [] : [path];
+    // A terminated order does not keep what became of a step that was at work.
+    return outcome === 'open' && !isFinished(state) && !mayBeDone(program, state, path) ? [] : [path];
   });
   return new Set(
     [...noted, ...told].filter((path) => {
@@ -77,6 +91,7 @@ const isUndoneAsPart = (program: Program, { undo = [] }: State, path: string): b
   undo.some((entry) => !isRemote(nodeAt(program, entry.path)) && isWithin(path, entry.path));
 
 function ofEffects(order: Judged, { undoFirst, keepEffects }: Restart): readonly InstructionRefusal[] {
+  if (isFinished(order.state) && undoFirst) return [...standing(order, false)].map(staysDone);
   if (keepEffects) return [];
   return [...standing(order, undoFirst)].map((path) =>
     undoFirst
@@ -88,6 +103,13 @@ function ofEffects(order: Judged, { undoFirst, keepEffects }: Restart): readonly
         ),
   );
 }
+
+const staysDone = (path: string): InstructionRefusal =>
+  refusal(
+    'effects-stand',
+    `What ${path} did stands, and nothing of a finished order is undone. Allow it with "undoFirst": false and "keepEffects", or have a workflow handle the exception.`,
+    { path },
+  );
 
 function ofBody(order: Judged, instruction: Restart): readonly InstructionRefusal[] {
   const target = targetOf(order, instruction);

@@ -97,7 +97,13 @@ export function reported(
   const withTask = open.find(({ hasNoTask }) => !hasNoTask);
   const found = exceptionFor(head, { ...cause, name: '' }, seq, at);
   const exception = withTask ? { ...found, taskId: taskIdOf(head.orderId, withTask.seq) } : found;
-  const one: OpenCause = { seq, cause: `${reportPrefix}${seq}`, at, ...(withTask ? { hasNoTask: true as const } : {}) };
+  const { path, fingerprint } = exception;
+  const one: OpenCause = {
+    seq,
+    cause: `${reportPrefix}${seq}`,
+    at,
+    ...(withTask ? { hasNoTask: true as const } : { ...(path === null ? {} : { path }), fingerprint }),
+  };
   const task = withTask ? {} : { task: taskOf(head, { ...cause, name: one.cause }, exception, seq, at) };
   return {
     change: { causes: seq, open: [...open, one] },

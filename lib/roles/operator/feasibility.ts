@@ -38,7 +38,7 @@ export interface InstructionPlan {
 export interface Decided {
   readonly program: Program;
   readonly order: Pick<OrderRecord, 'orderId' | 'body' | 'firstGeneration'>;
-  readonly record: Pick<StateRecord, 'processState' | 'outcome' | 'suspended' | 'open'>;
+  readonly record: Pick<StateRecord, 'processState' | 'outcome' | 'suspended' | 'open' | 'restartedAs'>;
   readonly instance: { readonly state: State };
 }
 
@@ -55,6 +55,7 @@ export const judgedOf = (
   suspended: record.suspended,
   openCauses: record.open?.length ?? 0,
   openReports: record.open?.filter(isReport).length ?? 0,
+  restartedAs: record.restartedAs,
   schemas,
   past,
   programs: (name, version) => definitions?.program(name, version),

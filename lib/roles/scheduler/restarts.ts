@@ -3,7 +3,7 @@ import { queueNames } from '#ports/messages';
 import type { OutboxEntry } from '#ports/records';
 import type { Instruction } from '#roles/operator/instruction';
 import { restartIdOf } from '#roles/submission/submission';
-import { type Draft, patchRecord } from './draft.ts';
+import { addToOutbox, type Draft, patchRecord } from './draft.ts';
 
 /**
  * Notes which order replaces this one, if the instruction restarts it. Its id follows from the rev of the instruction, so that a
@@ -23,7 +23,9 @@ export function noteRestart(draft: Draft, instruction: Instruction): Draft {
     ...(version === undefined ? {} : { version }),
   };
   const noted = patchRecord(draft, { restartedAs: restartIdOf(orderId, draft.loaded.record.rev) });
-  return { ...noted, instance: { ...noted.instance, restart } };
+  const restarting = { ...noted, instance: { ...noted.instance, restart } };
+  // An order that is at work begins the other one at its end.
+  return restarting.record.processState === 'Processed' ? addToOutbox(restarting, restartOf(restarting)) : restarting;
 }
 
 /** Returns the message that begins the order which replaces this one, now that this one is at its end. */

@@ -17,17 +17,18 @@ export interface TaskWatch extends Watch {
 const watchesMax = 8;
 
 /** Watches what becomes of the instruction that closes a cause. `before`: the cause as it was. */
-export function watchInstruction(draft: Draft, { seq, hasNoTask }: OpenCause, before: Cause | undefined): Draft {
+export function watchInstruction(draft: Draft, { seq, hasNoTask, ...told }: OpenCause, before: Cause | undefined): Draft {
   const { decidedBy, instance, record, loaded } = draft;
   if (!decidedBy || hasNoTask || !isJudged(decidedBy.instruction.kind)) return draft;
   const { path: chosen } = decidedBy.instruction;
   const kind = judgedAs(decidedBy.instruction);
   const given = instance.tail.findLast((entry) => entry.type === 'InstructionGiven' && entry.seq > loaded.instance.seq);
-  const path = typeof chosen === 'string' ? chosen : before?.fault.source;
+  const path = typeof chosen === 'string' ? chosen : (before?.fault.source ?? told.path);
+  const fingerprint = before ? exceptionFingerprintOf(record, before) : told.fingerprint;
   const watch: TaskWatch = {
     kind,
     ...(path === undefined ? {} : { path }),
-    ...(before ? { fingerprint: exceptionFingerprintOf(record, before) } : {}),
+    ...(fingerprint === undefined ? {} : { fingerprint }),
     task: { orderId: record.orderId, submittedAt: record.submittedAt, seq },
     since: given?.seq ?? instance.seq,
   };
