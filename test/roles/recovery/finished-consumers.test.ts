@@ -93,7 +93,7 @@ for (const writesAndSendsAtomically of [true, false])
     assert.partialDeepStrictEqual((await desk.store.load(next))?.order, {
       restartedFrom: orderId,
       client: 'test',
-      workflow: { version: 2 },
+      workflow: { version: 1 },
     });
     await desk.answer(request, ok({}));
     assert.equal((await task())?.verified, 'passed', 'the new order passes the same step');
