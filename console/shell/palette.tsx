@@ -1,5 +1,4 @@
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { apiPath, get } from '../api/client.ts';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { person, signOut } from '../api/session.ts';
 import type { ListedOrder } from '../api/types.ts';
 import { Icon } from '../parts/icon.tsx';
@@ -8,6 +7,7 @@ import { activeKeys } from '../parts/keys.ts';
 import { shortId } from '../parts/text.tsx';
 import { go } from '../router.ts';
 import { screensHere } from '../screens/index.ts';
+import { useFound } from './find.ts';
 import { turnTheme } from './theme.ts';
 
 interface Entry {
@@ -32,7 +32,7 @@ export function Palette({ close }: { close: () => void }) {
   }, []);
 
   const entries = useMemo(
-    () => [...found, ...fixed()].filter(({ group, name }) => group === 'Orders' || name.toLowerCase().includes(text.toLowerCase())),
+    () => [...found.orders.map(entryOf), ...fixed().filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()))],
     [found, text],
   );
   const chosen = Math.min(at, entries.length - 1);
@@ -94,7 +94,7 @@ export function Palette({ close }: { close: () => void }) {
             <span class="end">{entry.hint ?? entry.group}</span>
           </li>
         ))}
-        {entries.length === 0 && <li class="muted">Nothing found.</li>}
+        {entries.length === 0 && <li class="muted">{found.note ?? 'Nothing found.'}</li>}
       </ul>
     </dialog>
   );
@@ -110,39 +110,6 @@ function fixed(): readonly Entry[] {
     { group: 'Console', icon: 'eye', name: 'Change the colors', run: turnTheme },
     ...(person.value ? [{ group: 'Console', icon: 'person', name: 'Sign out', run: () => void signOut() } satisfies Entry] : []),
   ];
-}
-
-const searchMs = 200;
-
-/**
- * Finds orders by their reference, or by the beginning of their id among the hundred newest ones. An older order is found by its whole id.
- */
-function useFound(text: string): readonly Entry[] {
-  const [found, setFound] = useState<readonly Entry[]>([]);
-  useEffect(() => {
-    const word = text.trim();
-    if (word.length < 3) return setFound([]);
-    const ended = new AbortController();
-    const timer = setTimeout(async () => {
-      const isId = /^ord_[a-z0-9]*$/.test(word);
-      const path = isId ? apiPath('/orders', { limit: 100 }) : apiPath('/orders', { reference: word, limit: 5 });
-      const { items } = await get<{ items: readonly ListedOrder[] }>(path, { signal: ended.signal }).catch(() => ({ items: [] }));
-      if (ended.signal.aborted) return;
-      const matching = isId ? items.filter(({ orderId }) => orderId.startsWith(word)).slice(0, 5) : items;
-      const entries = matching.map(entryOf);
-      const isWhole = /^ord_[a-z2-7]{52}$/.test(word);
-      setFound(
-        entries.length === 0 && isWhole
-          ? [{ group: 'Orders', icon: 'list', name: word, hint: 'Enter', run: () => go(`/orders/${word}`) }]
-          : entries,
-      );
-    }, searchMs);
-    return () => {
-      clearTimeout(timer);
-      ended.abort();
-    };
-  }, [text]);
-  return found;
 }
 
 const entryOf = ({ orderId, reference, processState, outcome, fault }: ListedOrder): Entry => ({

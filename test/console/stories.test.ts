@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { type Hand, handOn } from './hand.ts';
-import { newPage, type RunningConsole, root, show, startConsole } from './support.ts';
+import { newPage, type RunningConsole, sampleOrder, show, startConsole } from './support.ts';
 
 /* Five stories of an operator. Each begins signed out, goes on from Home, and uses clicks and typed texts alone. */
 let system: RunningConsole;
@@ -59,8 +58,6 @@ async function until(path: string, isThere: (answer: Answer) => boolean): Promis
   return answer;
 }
 
-const sample = (name: string): object => JSON.parse(readFileSync(`${root}examples/orders/samples/${name}.json`, 'utf8')).order;
-
 let submissions = 0;
 
 async function submit(name: string, reference: string): Promise<string> {
@@ -68,7 +65,7 @@ async function submit(name: string, reference: string): Promise<string> {
   const response = await fetch(`${system.url}/orders`, {
     method: 'POST',
     headers: { authorization: `Bearer ${client}`, 'content-type': 'application/json', 'idempotency-key': `story-${submissions}` },
-    body: JSON.stringify({ order: sample(name), reference }),
+    body: JSON.stringify({ order: sampleOrder(name), reference }),
   });
   assert.equal(response.status, 202, await response.clone().text());
   return ((await response.json()) as Answer).orderId;

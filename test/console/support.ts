@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -64,6 +64,9 @@ export async function startConsole(): Promise<RunningConsole> {
     },
   };
 }
+
+/** Returns the body of a sample order. */
+export const sampleOrder = (name: string): object => JSON.parse(readFileSync(`${root}examples/orders/samples/${name}.json`, 'utf8')).order;
 
 /** Opens a page of a context, with room for a whole screen. */
 export async function newPage(browser: Browser, headers: { readonly [name: string]: string } = {}): Promise<Page> {

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type RunningConsole, sampleOrder, signedIn, startConsole } from './support.ts';
+
+/* The search of the console, on a system with more orders than a page of a list has. */
+let system: RunningConsole;
+let page: Page;
+let operator: string;
+let blocked: string;
+
+before(async () => {
+  system = await startConsole();
+  page = await signedIn(system);
+  operator = system.token('--role', 'operator', '--subject', 'op-1');
+  blocked = (await items('reference=address-invalid'))[0]?.orderId ?? '';
+  const authorization = `Bearer ${system.token('--role', 'client', '--client', 'acme')}`;
+  for (let count = 1; count <= 120; count += 1) {
+    const headers = { authorization, 'content-type': 'application/json', 'idempotency-key': `palette-${count}` };
+    const body = JSON.stringify({ order: sampleOrder('ok'), reference: `later-${count}` });
+    assert.equal((await fetch(`${system.url}/orders`, { method: 'POST', headers, body })).status, 202);
+  }
+});
+
+after(() => system.stop());
+
+async function items(query: string): Promise<readonly { readonly orderId: string }[]> {
+  const headers = { authorization: `Bearer ${operator}` };
+  return ((await (await fetch(`${system.url}/orders?${query}`, { headers })).json()) as { items: { orderId: string }[] }).items;
+}
+
+async function search(text: string): Promise<void> {
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('/');
+  await page.keyboard.insertText(text);
+}
+
+const found = () => page.getByRole('option', { name: /address-invalid/ });
+
+test('F-59: the search finds an order by its whole id and by its beginning, although a hundred newer ones came', async () => {
+  assert.equal((await items('limit=100')).filter(({ orderId }) => orderId === blocked).length, 0);
+  for (const text of [blocked, blocked.slice(0, 14), blocked.slice(4, 14), `${blocked.slice(0, 12)}…`]) {
+    await search(text);
+    await found().waitFor();
+    assert.equal(await page.getByRole('option').count(), 1, text);
+  }
+  await page.keyboard.press('Enter');
+  await page.getByText('A person decides how').waitFor();
+});
+
+test('F-59: the search says that no order has an id', async () => {
+  await search(`ord_${'a'.repeat(52)}`);
+  await page.getByText('No order has this id.').waitFor();
+  await search('ord_aaaaaaaa');
+  await page.getByText('No order has such an id.').waitFor();
+});
