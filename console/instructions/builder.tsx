@@ -10,11 +10,11 @@ import { Icon } from '../parts/icon.tsx';
 import { useKeys } from '../parts/keys.ts';
 import { ReasonField } from '../parts/reason-field.tsx';
 import { shortId } from '../parts/text.tsx';
-import { toast } from '../parts/toast.tsx';
+import { built } from './built.ts';
 import { commandOf, curlOf } from './commands.ts';
 import { Effects } from './effects.tsx';
 import { Fields } from './fields.tsx';
-import { built, kindNames, kinds, startValues } from './kinds.ts';
+import { kindNames, kinds, startValues } from './kinds.ts';
 import { Conflict, StaleNote } from './notes.tsx';
 
 interface Props {
@@ -180,7 +180,8 @@ function applyHint({ canApply, checked, isStale, reason, barred, harm }: HintAbo
   if (barred !== undefined) return barred;
   if (connection.value.lostSince !== undefined) return 'There is no connection.';
   if (!checked || isStale) return 'Check it first.';
-  if (!checked.result.feasible) return 'It is not possible. Nothing was changed.';
+  if (!checked.result.feasible)
+    return `Not possible: ${checked.result.refusals.map(({ detail }) => detail).join(' ') || 'nothing was changed.'}`;
   if (reason.trim() === '') return 'Give a reason.';
   return canApply && harm ? 'It cannot be taken back.' : 'It applies exactly what was checked.';
 }
@@ -230,7 +231,6 @@ function useForm({ kind, at, order, workflow, showCheck, applied, close, sending
     run('apply', async () => {
       const headers = { 'if-match': `"${current.rev}"`, 'idempotency-key': current.key };
       await post(sending?.path ?? path, bodyOf(instruction, values.reason, sending), { headers });
-      toast(`Applied: ${kinds[kind].name}.`, 'work');
       draft.discard();
       applied(kind, values.path || (order.fault?.source ?? ''));
       close();
@@ -262,10 +262,10 @@ function useForm({ kind, at, order, workflow, showCheck, applied, close, sending
 
 /** Checks an instruction without values when its form opens, and again after each change of the order if it can be taken back. */
 function useOwnCheck(kind: InstructionKind, order: Order, doCheck: () => void): boolean {
-  const { fields, harm, unfit } = kinds[kind];
+  const { fields, optional, harm, unfit } = kinds[kind];
   const isFirst = useRef(true);
   useEffect(() => {
-    if (fields.length === 0 && (isFirst.current || !harm) && unfit?.(order) === undefined && has('operator')) doCheck();
+    if ((fields.length === 0 || optional) && (isFirst.current || !harm) && unfit?.(order) === undefined && has('operator')) doCheck();
     isFirst.current = false;
   }, [order.rev]);
   return fields.length === 0 && !harm;

@@ -20,6 +20,7 @@ const options: { readonly [kind: string]: (given: Given) => readonly string[] } 
   skip: (given) => [...flag('path', given['path']), ...flag('effect', given['effect']), ...data(given['output'])],
   'replace-input': (given) => [...flag('path', given['path']), ...data(given['input'])],
   'resume-at': (given) => [...flag('path', given['path']), ...(given['undoBetween'] === false ? ['--no-undo'] : [])],
+  compensate: (given) => flag('path', given['path']),
   recover: (given) => flag('path', given['path']),
   'retry-undo': (given) => flag('path', given['path']),
   'mark-compensated': (given) => flag('path', given['path']),
@@ -34,6 +35,10 @@ const options: { readonly [kind: string]: (given: Given) => readonly string[] } 
     ...flag('end-by', given['endBy']),
     ...flag('max-failures', given['maxFailures']),
     ...amendedRetry(given['retry'] as JsonObject | undefined),
+    ...((given['handle'] as readonly JsonObject[] | undefined) ?? []).flatMap(({ fault, workflow }) => [
+      '--handle',
+      quoted(`${String(fault)}=${String(workflow)}`),
+    ]),
     ...Object.entries((given['variables'] as JsonObject | undefined) ?? {}).flatMap(([name, value]) => [
       '--set',
       quoted(`${name}=${JSON.stringify(value)}`),

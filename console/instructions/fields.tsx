@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import type { ProblemError } from '../api/client.ts';
-import type { InstructionKind, Order, Workflow } from '../api/types.ts';
+import { usePoll } from '../api/poll.ts';
+import type { InstructionKind, ListedWorkflow, Order, Workflow } from '../api/types.ts';
 import { definitionPath } from '../graph/look.ts';
 import { stepName } from '../parts/text.tsx';
 import { ValueField } from '../parts/value-field.tsx';
@@ -60,6 +61,9 @@ const fields: { readonly [name in FieldName]: (props: FieldProps) => JSX.Element
     props.workflow && props.workflow.variables.length > 0 ? (
       <Value {...props} name="variables" label={`Variables: ${props.workflow.variables.join(', ')} (optional)`} />
     ) : null,
+  handlerWorkflow: HandlerWorkflow,
+  handledFault: (props) =>
+    props.values.handlerWorkflow === '' ? null : <Line {...props} name="handledFault" label="Exceptions with this fault" />,
   order: (props) => <Value {...props} name="order" label="Body of the new order" hint="[secret] keeps the secret that is there." />,
   version: (props) => <Line {...props} name="version" label="Version of its workflow (optional)" mode="numeric" />,
   undoFirst: (props) => (
@@ -106,14 +110,17 @@ function Path({ kind, values, start, change, order, workflow }: FieldProps) {
       ...(kind === 'replace-input' && isUntouched ? { input: input === undefined ? '' : JSON.stringify(input, null, 2) } : {}),
     });
   };
+  const isOptional = kind === 'compensate';
+  if (isOptional && paths.length === 0) return null;
+  const none = isOptional ? 'the whole order' : paths.length === 0 ? 'no step fits' : 'choose a step';
   return (
     <div class="field">
-      <label for="instruct-path">At</label>
+      <label for="instruct-path">{isOptional ? 'Undo' : 'At'}</label>
       <select class="input" id="instruct-path" value={values.path} onChange={({ currentTarget }) => choose(currentTarget.value)}>
-        {(paths.length === 0 || values.path === '') && <option value="">{paths.length === 0 ? 'no step fits' : 'choose a step'}</option>}
+        {(isOptional || paths.length === 0 || values.path === '') && <option value="">{none}</option>}
         {paths.map((path) => (
           <option key={path} value={path}>
-            {`${stepName(path)} (${path})`}
+            {isOptional ? `only ${path}; then the order goes on behind it` : `${stepName(path)} (${path})`}
           </option>
         ))}
       </select>
@@ -140,6 +147,34 @@ function RetryPath({ values, change, workflow }: FieldProps) {
           </option>
         ))}
       </select>
+    </div>
+  );
+}
+
+function HandlerWorkflow({ values, change, errors }: FieldProps) {
+  const workflows = usePoll<{ items: readonly ListedWorkflow[] }>('/workflows?limit=100', 60_000);
+  const wrong = errors.filter(({ pointer }) => pointer.startsWith('/handle'));
+  return (
+    <div class="field">
+      <label for="instruct-handler">Another workflow that handles exceptions of this order (optional)</label>
+      <select
+        class="input"
+        id="instruct-handler"
+        value={values.handlerWorkflow}
+        onChange={({ currentTarget }) => change({ handlerWorkflow: currentTarget.value })}
+      >
+        <option value="">none</option>
+        {[...new Set(workflows.data?.items.map(({ name }) => name))].map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+      {wrong.map(({ detail }) => (
+        <p key={detail} class="wrong">
+          {detail}
+        </p>
+      ))}
     </div>
   );
 }

@@ -1,7 +1,6 @@
-import type { Json, JsonObject } from '#core/data/json';
+import type { JsonObject } from '#core/data/json';
 import type { InstructionKind, Order, Workflow } from '../api/types.ts';
 import { definitionPath, isUndo } from '../graph/look.ts';
-import { parsed } from '../parts/json-text.ts';
 
 /** What a person has typed into the form of an instruction. JSON values are texts until they are sent. */
 export type Values = {
@@ -18,6 +17,8 @@ export type Values = {
   readonly retries: string;
   readonly intervalSeconds: string;
   readonly variables: string;
+  readonly handlerWorkflow: string;
+  readonly handledFault: string;
   readonly order: string;
   readonly version: string;
   readonly undoFirst: string;
@@ -38,6 +39,8 @@ export interface Kind {
   /** The letter in the menu of actions. */
   readonly letter: string;
   readonly fields: readonly FieldName[];
+  /** It says something without any value, so it is checked when its form opens. */
+  readonly optional?: true;
   /** Returns why it makes no sense now; the check of the API decides. */
   readonly unfit?: (order: Order) => string | undefined;
 }
@@ -45,7 +48,10 @@ export interface Kind {
 const isBlocked = ({ processState }: Order): boolean => processState === 'Error';
 const notBlocked = (order: Order): string | undefined => (isBlocked(order) ? undefined : 'only for an order in Error');
 const whileUndone = (order: Order): string | undefined => (order.undo ? 'the order is being undone' : undefined);
-const notUndone = ({ undo }: Order): string | undefined => (undo && undo.stuck.length > 0 ? undefined : 'no undo is stuck');
+const notUndone = ({ undo, suspended }: Order): string | undefined => {
+  if (!undo || undo.stuck.length === 0) return 'no undo is stuck';
+  return suspended ? 'resume the order first' : undefined;
+};
 
 /** The kinds of instructions, the mildest first and harm last. */
 export const kinds: { readonly [kind in InstructionKind]: Kind } = {
@@ -102,7 +108,7 @@ export const kinds: { readonly [kind in InstructionKind]: Kind } = {
   },
   'mark-compensated': {
     name: 'Mark as undone',
-    does: 'a person undid it by hand',
+    does: 'notes that a person has undone it by hand',
     verb: 'Mark as undone, then go on',
     letter: 'm',
     harm: true,
@@ -122,7 +128,7 @@ export const kinds: { readonly [kind in InstructionKind]: Kind } = {
     does: 'changes limits or variables of this order',
     verb: 'Change this order',
     letter: 'a',
-    fields: ['endBy', 'maxFailures', 'retryPath', 'retries', 'intervalSeconds', 'variables'],
+    fields: ['endBy', 'maxFailures', 'retryPath', 'retries', 'intervalSeconds', 'variables', 'handlerWorkflow', 'handledFault'],
   },
   suspend: {
     name: 'Suspend',
@@ -146,8 +152,9 @@ export const kinds: { readonly [kind in InstructionKind]: Kind } = {
     verb: 'Undo what is done',
     letter: 'z',
     harm: true,
-    fields: [],
-    unfit: whileUndone,
+    fields: ['path'],
+    optional: true,
+    unfit: (order) => whileUndone(order) ?? notBlocked(order),
   },
   cancel: {
     name: 'Cancel',
@@ -195,6 +202,7 @@ export function pathsFor(kind: InstructionKind, order: Order, workflow: Workflow
   if (kind === 'replace-input') return open.filter(({ agent }) => agent !== null).map(({ path }) => path);
   if (kind === 'skip') return open.map(({ path }) => path);
   if (kind === 'retry-undo' || kind === 'mark-compensated') return order.undo?.stuck.map(({ path }) => path) ?? [];
+  if (kind === 'compensate') return scopesAround(order.fault?.source ?? undefined);
   if (kind !== 'resume-at' && kind !== 'recover') return [];
   const followed = order.steps.filter(({ path }) => !isUndo(path)).map(({ path }) => path);
   return [
@@ -205,11 +213,18 @@ export function pathsFor(kind: InstructionKind, order: Order, workflow: Workflow
   ];
 }
 
+/** Returns the scopes around a place, without the whole order: the outermost first. */
+function scopesAround(place = ''): readonly string[] {
+  const names = place.split('/');
+  return names.map((_, index) => names.slice(0, index + 1).join('/')).slice(1, -1);
+}
+
 /** Returns the values with which a form begins. */
 export function startValues(kind: InstructionKind, order: Order, workflow: Workflow | undefined, at: string | undefined): Values {
   const paths = pathsFor(kind, order, workflow);
   const blocked = order.fault?.source ?? undefined;
-  const path = [at, blocked, paths[0]].find((each) => each !== undefined && paths.includes(each)) ?? '';
+  const usual = kind === 'compensate' ? [] : [at, blocked, paths[0]];
+  const path = usual.find((each) => each !== undefined && paths.includes(each)) ?? '';
   return {
     path,
     output: '',
@@ -224,6 +239,8 @@ export function startValues(kind: InstructionKind, order: Order, workflow: Workf
     retries: '',
     intervalSeconds: '',
     variables: '',
+    handlerWorkflow: '',
+    handledFault: order.fault?.type ?? '',
     order: pretty(order.order),
     version: '',
     undoFirst: '',
@@ -246,69 +263,3 @@ export function schemaFor(field: FieldName, values: Values, order: Order, workfl
           : undefined;
   return schema as JsonObject | undefined;
 }
-
-/** An instruction as it is sent, or what is missing in the form. */
-export type Built =
-  | { readonly instruction: { readonly kind: InstructionKind; readonly [field: string]: Json } }
-  | { readonly missing: string };
-
-export function built(kind: InstructionKind, values: Values, start: Values): Built {
-  const texts = ['input', 'output', 'answer', 'variables', 'order'] as const;
-  const json: { [field: string]: Json } = {};
-  for (const field of texts) {
-    if (!fieldsSent(kind).includes(field) || values[field].trim() === '' || (field === 'order' && values.order === start.order)) continue;
-    const value = parsed(values[field]);
-    if (!value.ok) return { missing: `${field}: ${value.problem}` };
-    json[field] = value.value;
-  }
-  return shapes[kind]?.(values, json) ?? { instruction: { kind, ...json } };
-}
-
-const fieldsSent = (kind: InstructionKind): readonly FieldName[] => kinds[kind].fields;
-const given = (kind: InstructionKind, fields: { readonly [field: string]: Json | undefined }): Built => ({
-  instruction: { kind, ...defined(fields) },
-});
-const defined = (fields: { readonly [field: string]: Json | undefined }): JsonObject =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as JsonObject;
-const number = (text: string): number | undefined => (text.trim() === '' ? undefined : Number(text));
-const path = ({ path: name }: Values): string | undefined => (name === '' ? undefined : name);
-
-type Shape = (values: Values, json: { readonly [field: string]: Json }) => Built;
-
-/** How each kind with fields is built from its form. */
-const shapes: { readonly [kind in InstructionKind]?: Shape } = {
-  resubmit: (values, json) => given('resubmit', { ...json, completeWithinSeconds: number(values.completeWithinSeconds) }),
-  'replace-input': (values, { input }) =>
-    input === undefined ? { missing: 'Give the new input.' } : given('replace-input', { path: path(values), input }),
-  'resume-at': (values) => {
-    if (values.path === '') return { missing: 'Choose the step at which the order goes on.' };
-    if (values.undoBetween === '') return { missing: 'Say whether what was done since is undone first.' };
-    return given('resume-at', { path: values.path, undoBetween: values.undoBetween === 'yes' });
-  },
-  skip: (values, { output }) =>
-    values.effect === ''
-      ? { missing: 'Say whether it was done by hand.' }
-      : given('skip', { path: path(values), effect: values.effect, output }),
-  recover: (values) => given('recover', { path: path(values) }),
-  'retry-undo': (values) => given('retry-undo', { path: path(values) }),
-  'mark-compensated': (values) => given('mark-compensated', { path: path(values) }),
-  amend: (values, { variables }) => {
-    const retry =
-      values.retryPath === ''
-        ? undefined
-        : defined({ path: values.retryPath, retries: number(values.retries), intervalSeconds: number(values.intervalSeconds) });
-    const endBy = values.endBy === '' ? undefined : new Date(values.endBy).toISOString();
-    const fields = { endBy, maxFailures: number(values.maxFailures), variables, retry };
-    return Object.values(fields).every((field) => field === undefined) ? { missing: 'Change at least one value.' } : given('amend', fields);
-  },
-  migrate: (values) => (values.version === '' ? { missing: 'Give the version.' } : given('migrate', { version: number(values.version) })),
-  restart: (values, { order }) =>
-    values.undoFirst === ''
-      ? { missing: 'Say whether everything is undone first.' }
-      : given('restart', {
-          undoFirst: values.undoFirst === 'yes',
-          keepEffects: values.keepEffects || undefined,
-          order,
-          version: number(values.version),
-        }),
-};
