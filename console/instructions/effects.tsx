@@ -64,7 +64,11 @@ export function Effects({ check }: { check: Check }) {
           </Effect>
         ))}
       </ul>
-      <p class="hint">{`At most ${counted(estimate.requests, 'request')} to AWS, about ${estimate.dollars.toFixed(6)} USD.`}</p>
+      <p class="hint">
+        {estimate.requests === 0
+          ? 'No request to AWS.'
+          : `At most ${counted(estimate.requests, 'request')} to AWS, about ${estimate.dollars.toFixed(6)} USD.`}
+      </p>
     </div>
   );
 }

@@ -119,7 +119,6 @@ const Filters = ({ list }: { list: SteadyPages<ListedOrder> }) => (
     <span class="end">
       <WaitingRows list={list} />
     </span>
-    <span class="muted t-s nowrap">newest first</span>
   </div>
 );
 

@@ -26,7 +26,8 @@ function verdictOf({ outcome, verified, refusals }: BulkItem): Verdict {
   if (outcome === 'left') return { word: 'to do', tone: 'off', icon: 'idle', why: '' };
   if (verified === 'failed-again')
     return { word: 'failed again', tone: 'stop', icon: 'stop', why: 'the same fault at the same step: a new task is open' };
-  if (verified === 'failed-otherwise') return { word: 'failed otherwise', tone: 'warn', icon: 'stop', why: 'another fault' };
+  if (verified === 'failed-otherwise')
+    return { word: 'failed otherwise', tone: 'warn', icon: 'stop', why: 'another fault or another end: the order says which' };
   if (verified === 'running') return { word: 'not yet known', tone: 'work', icon: 'work', why: '' };
   return { word: verified === 'passed' ? 'passed' : 'applied', tone: 'ok', icon: 'done', why: '' };
 }

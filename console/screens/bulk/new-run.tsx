@@ -97,7 +97,7 @@ export function NewRun() {
               />
               <NumberField
                 id="stopAfter"
-                label="Stop when so many fail again"
+                label="Stop when so many have failed"
                 value={stopAfter}
                 hint={defaults.stopAfter}
                 change={(value) => draft.change({ stopAfter: value })}

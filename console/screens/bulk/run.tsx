@@ -120,31 +120,35 @@ function canaryText(verified: BulkRun['verified']): string {
   return `The canary is through${passed > 0 ? `: ${counted(passed, 'order')} passed` : ''}. Let the run go on, or stop it.`;
 }
 
-const Notes = ({ run: { sinceFrozen, stopped, state, paused, left, filter, verified } }: { run: BulkRun }) => (
-  <>
-    {sinceFrozen > 0 && (
-      <div class="note work applied-note">
-        <Icon name="plus" />
-        <div class="grow">{`${sinceFrozen} more ${sinceFrozen === 1 ? 'order matches' : 'orders match'} since the set was frozen. They are not in it.`}</div>
-        {(filter as Filter).fault !== undefined && (
-          <a href={href('/orders', { state: 'Error', fault: (filter as Filter).fault })}>Show them</a>
-        )}
-      </div>
-    )}
-    {stopped && (
-      <div class="note stop applied-note" role="alert">
-        <Icon name="square" />
-        <div>{`It stopped by itself: ${stopped.detail} ${left > 0 ? `${left.toLocaleString('en')} are untouched.` : ''}`}</div>
-      </div>
-    )}
-    {state === 'paused' && paused?.by === 'canary' && (
-      <div class={`note ${failuresOf(verified) > 0 ? 'stop' : 'warn'} applied-note`} role="status">
-        <Icon name="pause" />
-        <div>{canaryText(verified)}</div>
-      </div>
-    )}
-  </>
-);
+const Notes = ({ run: { sinceFrozen, stopped, state, paused, left, kind, filter, verified } }: { run: BulkRun }) => {
+  const { fault, fingerprint } = filter as Filter;
+  return (
+    <>
+      {sinceFrozen > 0 && (
+        <div class="note work applied-note">
+          <Icon name="plus" />
+          <div class="grow">{`${sinceFrozen} more ${sinceFrozen === 1 ? 'order matches' : 'orders match'} since the set was frozen. They are not in it.`}</div>
+          {fault !== undefined && <a href={href('/orders', { state: 'Error', fault })}>Show them</a>}
+        </div>
+      )}
+      {stopped && (
+        <div class="note stop applied-note" role="alert">
+          <Icon name="square" />
+          <div class="grow">{`It stopped by itself: ${stopped.detail} ${left > 0 ? `${counted(left, 'order')} ${left === 1 ? 'is' : 'are'} untouched.` : ''}`}</div>
+          {left > 0 && fingerprint !== undefined && has('operator') && (
+            <a href={href('/bulk/new', { fingerprint, kind })}>A new run for those that are open…</a>
+          )}
+        </div>
+      )}
+      {state === 'paused' && paused?.by === 'canary' && (
+        <div class={`note ${failuresOf(verified) > 0 ? 'stop' : 'warn'} applied-note`} role="status">
+          <Icon name="pause" />
+          <div>{canaryText(verified)}</div>
+        </div>
+      )}
+    </>
+  );
+};
 
 const Figures = ({ run }: { run: BulkRun }) => (
   <Panel
@@ -173,7 +177,7 @@ function About({ run }: { run: BulkRun }) {
   const known = kindNames.find((each) => each === kind);
   const { workflow, fault, state, ids, fingerprint } = run.filter as Filter;
   const which = [ids === undefined ? undefined : `${String(ids)} chosen`, workflow, fault, state].filter(Boolean).join(', ');
-  const failures = verified.failedAgain;
+  const failures = failuresOf(verified);
   return (
     <Panel
       title="What it does"
@@ -203,7 +207,7 @@ function About({ run }: { run: BulkRun }) {
         {stopAfterFailures !== null && (
           <div class="stack tight">
             <div class="row between t-s">
-              <span class="strong">{`Stops by itself after ${stopAfterFailures} fail again`}</span>
+              <span class="strong">{`Stops by itself when ${stopAfterFailures} have failed`}</span>
               <span>{`${failures} of ${stopAfterFailures}`}</span>
             </div>
             <svg class="progress thin" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">

@@ -44,8 +44,8 @@ export function Stages({ run }: { run: BulkRun }) {
           </Stage>
         )}
         <Stage
-          icon={state === 'done' ? 'done' : 'work'}
-          tone={state === 'done' ? 'c-ok' : isRest ? 'c-work' : ''}
+          icon={isRest || state === 'stopped' ? (restIcons[state] ?? 'idle') : 'idle'}
+          tone={state === 'done' ? 'c-ok' : state === 'running' && isRest ? 'c-work' : ''}
           name={hasCanary ? 'the rest' : 'all'}
           isOn={isRest && state !== 'done'}
         >
@@ -56,6 +56,8 @@ export function Stages({ run }: { run: BulkRun }) {
     </section>
   );
 }
+
+const restIcons: { readonly [state: string]: IconName } = { running: 'work', paused: 'pause', stopped: 'square', done: 'done' };
 
 interface StageProps {
   readonly icon: IconName;

@@ -14,7 +14,7 @@ export interface Reason {
 export function reasonOf(order: Order, entries: readonly HistoryEntry[]): Reason {
   const { processState, suspended, undo } = order;
   if (processState === 'Processed') return ended(order);
-  if (undo && undo.stuck.length > 0) return stuckUndo(order, undo);
+  if (undo && undo.stuck.length > 0) return stuckUndo(order, undo, entries);
   if (processState === 'Error' && order.fault) return blocked(order, order.fault);
   if (suspended) return stopped(order, entries);
   if (undo) return undoing(order, undo);
@@ -53,11 +53,12 @@ function blocked(order: Order, fault: NonNullable<Order['fault']>): Reason {
   return { tone: 'stop', big: `${where} ${how}: ${fault.type}. A person decides how the order continues.`, soft: staysText(order) };
 }
 
-function stuckUndo(order: Order, { stuck, left }: NonNullable<Order['undo']>): Reason {
+function stuckUndo(order: Order, { stuck, left }: NonNullable<Order['undo']>, entries: readonly HistoryEntry[]): Reason {
   const [first] = stuck;
   const behind = left - stuck.length;
   const others = behind <= 0 ? '' : ` ${behind === 1 ? 'One more undo waits' : `${behind} more undos wait`} behind it.`;
-  const next = first?.nextAt ? `It is requested again at ${shortTime(first.nextAt)}. ` : '';
+  const again = first?.nextAt ? `It is requested again at ${shortTime(first.nextAt)}. ` : '';
+  const next = order.suspended ? `${suspendedText(entries)} Nothing is requested until the order is resumed. ` : again;
   const still = doneSteps(order);
   return {
     tone: 'stop',
@@ -72,14 +73,17 @@ function undoing(order: Order, { done, left, now }: NonNullable<Order['undo']>):
 }
 
 function stopped(order: Order, entries: readonly HistoryEntry[]): Reason {
-  const given = entries.findLast(({ type, kind }) => type === 'InstructionGiven' && kind === 'suspend');
-  const by = given ? `Suspended by ${String(given['by'])} at ${shortTime(given.at)}: “${String(given['reason'])}”.` : 'Suspended.';
   const left = order.remainingSeconds;
   return {
     tone: 'warn',
-    big: by,
+    big: suspendedText(entries),
     soft: `Its time stands still${left === null ? '' : `, ${lengthOf(left * 1_000)} are left`}. ${nothingMore(order)}`,
   };
+}
+
+function suspendedText(entries: readonly HistoryEntry[]): string {
+  const given = entries.findLast(({ type, kind }) => type === 'InstructionGiven' && kind === 'suspend');
+  return given ? `Suspended by ${String(given['by'])} at ${shortTime(given.at)}: “${String(given['reason'])}”.` : 'Suspended.';
 }
 
 /** An undo that was requested before may still be answered. */

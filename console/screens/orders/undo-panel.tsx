@@ -21,7 +21,7 @@ export function UndoPanel({ order, undo, instruct }: { order: Order; undo: Undo;
       <Panel title="Undo, newest first" end={<span class="muted">{`${undo.done} of ${undo.done + undo.left} done`}</span>}>
         <ol class="plan">
           {listed.map(({ path, operation }, index) => (
-            <Line key={path} path={path} operation={operation} place={index + 1} undo={undo} />
+            <Line key={path} path={path} operation={operation} place={index + 1} undo={undo} isStopped={order.suspended} />
           ))}
         </ol>
         {plan.data && plan.data.withoutUndo.length > 0 && (
@@ -31,7 +31,15 @@ export function UndoPanel({ order, undo, instruct }: { order: Order; undo: Undo;
       {has('operator') && (
         <Panel title="What you can do">
           <div class="body choices">
-            {first && (
+            {order.suspended && (
+              <Choice
+                name="Let the undo go on"
+                does="The order continues where it stands. Until then, nothing else can be done about its undo."
+                act={() => instruct('resume')}
+                verb="Resume…"
+              />
+            )}
+            {first && !order.suspended && (
               <>
                 <Choice
                   name="Request the undo again now"
@@ -48,9 +56,7 @@ export function UndoPanel({ order, undo, instruct }: { order: Order; undo: Undo;
                 />
               </>
             )}
-            {order.suspended ? (
-              <Choice name="Let the undo go on" does="The order continues where it stands." act={() => instruct('resume')} verb="Resume…" />
-            ) : (
+            {!order.suspended && (
               <Choice
                 name="Stop the undo for now"
                 does="Nothing more is requested until somebody resumes it."
@@ -72,7 +78,15 @@ export function UndoPanel({ order, undo, instruct }: { order: Order; undo: Undo;
   );
 }
 
-function Line({ path, operation, place, undo }: { path: string; operation: string; place: number; undo: Undo }) {
+interface LineProps {
+  readonly path: string;
+  readonly operation: string;
+  readonly place: number;
+  readonly undo: Undo;
+  readonly isStopped: boolean;
+}
+
+function Line({ path, operation, place, undo, isStopped }: LineProps) {
   const stuck = undo.stuck.find((each) => each.path === path);
   const isNow = undo.now === path;
   return (
@@ -98,7 +112,7 @@ function Line({ path, operation, place, undo }: { path: string; operation: strin
           )}
           <span class="soft">
             {` Requested ${stuck.attempts} ${stuck.attempts === 1 ? 'time' : 'times'}.`}
-            {stuck.nextAt && (
+            {stuck.nextAt && !isStopped && (
               <>
                 {' '}
                 Next at <At at={stuck.nextAt} />, <Countdown until={stuck.nextAt} still={false} />.

@@ -17,6 +17,7 @@ export function Happened({ task, order }: { task: WholeTask; order: Order | unde
     question,
     text,
     orderId,
+    kind,
     dueAt,
     group,
     reminders,
@@ -42,7 +43,11 @@ export function Happened({ task, order }: { task: WholeTask; order: Order | unde
         )}
         <p class="soft">
           {fault?.permanent ? 'The service refused it for good. ' : ''}
-          {orderId === undefined ? 'The task is open since ' : 'The order stands still since '}
+          {orderId === undefined
+            ? 'The task is open since '
+            : kind === 'undo-stuck'
+              ? 'The undo fails since '
+              : 'The order stands still since '}
           <At at={openedAt} />.
         </p>
         <Facts
