@@ -64,7 +64,7 @@ function applyEvent(builder: TransitionBuilder, event: Event): void {
       return state.phase === 'closed' ? undefined : signal(builder, event);
     case 'markedCompensated':
       if (state.phase === 'running') forgetLate(builder);
-      return state.phase === 'running' ? markCompensated(builder, event.path) : undefined;
+      return state.phase === 'running' || state.phase === 'suspended' ? markCompensated(builder, event.path) : undefined;
     case 'instructed':
       return state.phase === 'closed' ? undefined : kindOf(event.instruction).apply?.(builder, event.instruction);
     case 'compensatedByCaller':

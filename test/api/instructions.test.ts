@@ -140,7 +140,10 @@ test('a suspended order shows its remaining time, and the dry run of a resumptio
   const left = Math.ceil((Date.parse(completeBy) - clock.now()) / 1000);
   assert.deepEqual([order.suspended, order.completeBy, order.remainingSeconds, order.processState], [true, null, left, 'Processing']);
   assert.deepEqual([order.steps[0].status, order.steps[0].completeBy], ['Executing', null]);
-  assert.match(order.explanation, /^Suspended by an operator at .*: its time stands still, and no activity starts until it is resumed\.$/);
+  assert.match(
+    order.explanation,
+    /^Suspended by an operator at .*: its time stands still, and nothing is requested until somebody resumes it\.$/,
+  );
 
   await clock.advance(3_600_000);
   const planned = (await instruct({ kind: 'resume', dryRun: true })).json;

@@ -126,10 +126,21 @@ describe('instructions at the command line', () => {
     }
     const shown = await system.redress(['order', 'get', orderId]);
     assert.match(shown.out, /^undo +of order: 0 undone, 1 left[\s\S]*^stuck +order\/charge, \d+ requests?: \w+/m);
-    assert.match(shown.err, /redress order retry-undo \S+ --dry-run\. If it was undone by hand: redress order mark-compensated/);
+    assert.match(shown.err, /If it was undone by hand: redress order mark-compensated/);
+    const turn = (kind: string) => system.redress(['order', kind, orderId, '--reason', 'the account is looked at']);
+    assert.equal((await turn('suspend')).exitCode, 0);
+    const stopped = await system.redress(['order', 'get', orderId]);
+    assert.match(stopped.out, /^undo .*nothing is requested until somebody resumes the order$/m);
+    assert.doesNotMatch(stopped.out, /next request at/);
+    assert.match(stopped.err, /^To let it go on: redress order resume \S+ --dry-run\nIf it was undone by hand: redress order mark-comp/);
+    assert.doesNotMatch(stopped.err, /retry-undo/);
     const marked = ['order', 'mark-compensated', orderId, '--reason', 'refunded by hand', '--yes'];
     assert.equal((await system.redress([...marked, '--path', 'order/tell'])).exitCode, 1);
     assert.equal((await system.redress(marked)).exitCode, 0);
+    const waiting = await system.redress(['order', 'get', orderId]);
+    assert.match(waiting.out, /^undo +of order: 1 undone, 0 left/m);
+    assert.match(waiting.err, /^To let it go on: redress order resume \S+ --dry-run\n$/);
+    assert.equal((await turn('resume')).exitCode, 0);
     assert.equal((await until(orderId, ({ processState }) => processState === 'Processed')).outcome, 'canceled');
   });
 });

@@ -35,7 +35,7 @@ describe("the explanation of an order's current state", () => {
   test('the order is suspended, and replies have arrived meanwhile', () => {
     const run = started(parallel('order', step('charge'), step('ship')));
     run.happen({ type: 'suspended' });
-    const text = 'Suspended by an operator at 00:00:00: its time stands still, and no activity starts until it is resumed';
+    const text = 'Suspended by an operator at 00:00:00: its time stands still, and nothing is requested until somebody resumes it';
     assert.equal(why(run), `${text}.`);
     run.reply('order/charge', ok());
     assert.equal(why(run), `${text}; an answer that came meanwhile is kept.`);

@@ -28,6 +28,7 @@ const nonsense: readonly (readonly [what: string, state: State, words: RegExp])[
     /order\/charge is alive, but order, which waits for it, is not/,
   ],
   ['running with a recorded reply', withCharge({ reply: { status: 'succeeded', output: {} } }), /order\/charge has an answer that waits/],
+  ['running with a mark', withCharge({ marked: true }), /order\/charge has a mark that waits/],
   [
     'running with a fault that waits for a person',
     withCharge({ status: 'Faulting', fault, awaitsPerson: true }),

@@ -3,6 +3,9 @@ import { describe, test } from 'node:test';
 import type { Step } from '#core/activities/step';
 import type { Activity } from '#core/definition/definition';
 import { failingUndos } from '#core/engine/compensation';
+import { explain } from '#core/views/explain';
+import { undoPlan } from '#core/views/undo-plan';
+import { undoProgress } from '#core/views/undo-progress';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
 import { sequence, step, workflow } from '../support/workflows.ts';
 
@@ -42,6 +45,69 @@ describe('an undo that an operator marks as done', () => {
     run.reply('order/a', fault('No', { permanent: false }));
     assert.deepEqual(failingUndos(run.program, run.state), ['order/a']);
     marked(run, 'order/a');
+    assert.deepEqual([run.state.outcome, run.requests.some(({ path }) => path === 'order/a/undo')], ['compensated', false]);
+  });
+
+  test('in a suspended order it keeps its mark, is never requested again, and the next older one begins when the order is resumed (F-60, F-103)', () => {
+    const run = begun(sequence('order', undoable('a'), undoable('b'), step('c')));
+    for (const name of ['a', 'b']) run.reply(`order/${name}`, ok());
+    run.reply('order/c', fault('No'));
+    run.happen({ type: 'canceled', outcome: 'compensated' });
+    run.reply('order/b/undo', fault('No', { permanent: false }));
+    run.happen({ type: 'suspended' });
+    const progress = () => undoProgress(run.program, run.state, []);
+    assert.deepEqual(
+      progress()?.stuck.map(({ path, nextAt }) => [path, nextAt]),
+      [['order/b', null]],
+      'time stands still, so there is no next request',
+    );
+
+    const { facts, commands } = run.happen({ type: 'markedCompensated', path: 'order/b' });
+    assert.deepEqual([facts.map(({ type }) => type), commands, run.state.phase], [['MarkedCompensated'], [], 'suspended']);
+    assert.deepEqual(failingUndos(run.program, run.state), []);
+    assert.partialDeepStrictEqual(progress(), { done: 1, left: 1, stuck: [] });
+    assert.deepEqual(
+      undoPlan(run.program, { orderId: run.orderId, order: {} }, run.state, 'order', []).steps.map(({ path }) => path),
+      ['order/a'],
+    );
+    assert.match(explain(run.program, run.state), /the undo of order\/b is marked as done\.$/);
+    assert.equal(run.happen({ type: 'markedCompensated', path: 'order/b' }).facts.length, 0, 'a second mark changes nothing');
+
+    run.now += 3_600_000;
+    run.happen({ type: 'resumed' });
+    run.reply('order/a/undo', ok());
+    assert.equal(run.state.outcome, 'compensated');
+    assert.equal(run.requests.filter(({ path }) => path === 'order/b/undo').length, 1);
+  });
+
+  test('a mark counts although a failure of the same undo arrives before the suspended order is canceled (F-103)', () => {
+    const root: Activity = {
+      ...sequence('order', undoable('a'), step('b')),
+      faultHandlers: [{ fault: 'No', do: sequence('handler', { activity: 'compensate', name: 'compensate' }, step('tell')) }],
+    };
+    const run = begun(root);
+    run.reply('order/a', ok());
+    run.reply('order/b', fault('No'));
+    run.reply('order/a/undo', fault('No', { permanent: false }));
+    run.now += 6_000;
+    run.happen({ type: 'woken' });
+    run.happen({ type: 'suspended' });
+    marked(run, 'order/a');
+    run.reply('order/a/undo', fault('No', { permanent: false }));
+    run.happen({ type: 'canceled', outcome: 'canceled' });
+    assert.equal(run.state.outcome, 'canceled');
+    assert.equal(run.requests.filter(({ path }) => path === 'order/a/undo').length, 2);
+  });
+
+  test('a suspended order whose outcome is unknown keeps the mark that there is nothing to undo', () => {
+    const run = begun(sequence('order', undoable('a')));
+    run.reply('order/a', fault('No', { unknown: true }));
+    run.happen({ type: 'canceled', outcome: 'compensated' });
+    run.reply('order/a', fault('No', { permanent: false }));
+    run.happen({ type: 'suspended' });
+    marked(run, 'order/a');
+    assert.deepEqual(undoPlan(run.program, { orderId: run.orderId, order: {} }, run.state, 'order', []).steps, []);
+    run.happen({ type: 'resumed' });
     assert.deepEqual([run.state.outcome, run.requests.some(({ path }) => path === 'order/a/undo')], ['compensated', false]);
   });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, operation, parallel } from 'redress';
 import * as z from 'zod';
+import type { Instruction } from '#roles/operator/instruction';
 import { failed, ok, openDesk, submitted, timePasses } from './support.ts';
 
 const nothing = z.object({});
@@ -41,4 +42,33 @@ test('F-103 when several undos keep failing, the operator must name the one that
   assert.equal((await instruct({ kind: 'mark-compensated' })).outcome, 'done', 'there is one left');
   const { processState, outcome } = await desk.state(orderId);
   assert.deepEqual([processState, outcome], ['Processed', 'canceled']);
+});
+
+test('F-60 F-103 an order is suspended while its undo fails, marked and resumed: the undo is requested no more', async (context) => {
+  const desk = openDesk(context, defineApp({ workflows: [line], agents: [shop] }));
+  const orderId = await submitted(desk);
+  const instruct = (kind: 'cancel' | 'mark-compensated' | 'suspend' | 'resume' | 'retry-undo', path?: string) =>
+    timePasses(
+      desk.clock,
+      desk.system.scheduler.instruct(
+        orderId,
+        { kind, by: 'olga', reason: 'by hand', ...(path === undefined ? {} : { path }) } as Instruction,
+        { id: `i-${desk.clock.now()}` },
+      ),
+    );
+  const requests = await desk.requests();
+  await instruct('cancel');
+  await desk.take('worker-requests');
+  for (const request of requests) await desk.answer(request, ok());
+  for (const request of await desk.requests()) await desk.answer(request, failed('Closed'));
+  assert.equal((await instruct('suspend')).outcome, 'done');
+  const retried = await instruct('retry-undo');
+  assert.deepEqual(retried.outcome === 'infeasible' && retried.refusals.map(({ code }) => code), ['suspended']);
+  for (const path of ['order/charge', 'order/reserve']) assert.equal((await instruct('mark-compensated', path)).outcome, 'done', path);
+  assert.partialDeepStrictEqual(await desk.state(orderId), { processState: 'Processing', suspended: true });
+  const again = await instruct('mark-compensated');
+  assert.deepEqual(again.outcome === 'infeasible' && again.refusals.map(({ code }) => code), ['nothing-to-do']);
+  assert.equal((await instruct('resume')).outcome, 'done');
+  assert.partialDeepStrictEqual(await desk.state(orderId), { processState: 'Processed', outcome: 'canceled' });
+  assert.deepEqual(await desk.take('worker-requests'), []);
 });

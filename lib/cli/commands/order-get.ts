@@ -1,10 +1,10 @@
 import { isWait, statusText } from '#cli/changes';
 import type { Cli, CliCommand } from '#cli/command';
+import { nextSteps } from '#cli/next-steps';
 import {
   durationMs,
   type OrderView,
   orderPath,
-  questionType,
   resolveOrderId,
   type StepView,
   secondText,
@@ -103,15 +103,15 @@ function orderText(order: OrderView, exception: Alike | undefined, { paint, type
 function undoRows({ undo, suspended }: OrderView): readonly (readonly string[])[] {
   if (!undo) return [];
   const { scope, done, left, now, stuck } = undo;
-  const place = now === null ? '' : `, at ${now} now`;
-  const stops = suspended ? '; the next one begins when the order is resumed' : '';
+  const place = now === null ? '' : suspended ? `, stopped at ${now}` : `, at ${now} now`;
+  const stops = suspended ? '; nothing is requested until somebody resumes the order' : '';
   return [
     ['undo', `of ${scope}: ${done} undone, ${left} left${place}${stops}`],
     ...stuck.map(({ path, attempts, lastFault, nextAt }) => {
       const why = lastFault ? `: ${lastFault.type}${lastFault.message ? ` (${lastFault.message})` : ''}` : '';
       return [
         'stuck',
-        `${path}, ${attempts} ${attempts === 1 ? 'request' : 'requests'}${why}${nextAt ? `, next at ${secondText(nextAt)}` : ''}`,
+        `${path}, ${attempts} ${attempts === 1 ? 'request' : 'requests'}${why}${nextAt ? `, next request at ${secondText(nextAt)}` : ''}`,
       ];
     }),
   ];
@@ -132,20 +132,6 @@ function maskedRows({ maskedFaults }: OrderView): readonly (readonly string[])[]
       `${type}${path === null ? '' : ` at ${path}`} (${message}), while ${maskedBy} was recovered`,
     ]),
     ...(more > 0 ? [['', `and ${more} more: see redress order history`]] : []),
-  ];
-}
-
-/** Returns what a person may do next about an order that does not go on by itself. */
-function nextSteps({ orderId, processState, fault, undo, taskId }: OrderView): readonly string[] {
-  const typed = (command: string, more: string) => `redress order ${command} ${printable(orderId)}${more}`;
-  if (undo && undo.stuck.length > 0)
-    return [
-      `To request it again: ${typed('retry-undo', ' --dry-run')}. If it was undone by hand: ${typed('mark-compensated', ' --dry-run')}`,
-    ];
-  if (processState !== 'Error' || taskId === undefined || fault?.type === questionType) return [];
-  return [
-    `To request the failed step again: ${typed('resubmit', ' --dry-run')}`,
-    `To go on at another step: ${typed('resume-at', ' --path PATH --dry-run')}. Other ways: redress order --help`,
   ];
 }
 

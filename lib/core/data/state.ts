@@ -25,6 +25,8 @@ export interface ActivityState {
   readonly local?: unknown;
   /** A reply that arrived while the order was blocked or suspended. It is applied when the order continues. */
   readonly reply?: StepReply;
+  /** A person has done this undo, or the undo of this unconfirmed step, while the order was suspended. It ends when the order continues. */
+  readonly marked?: true;
   /** The reason for the status Faulting. */
   readonly fault?: Fault;
   /** No handler matches its fault. It waits for a person, perhaps until they have dealt with another fault first. */

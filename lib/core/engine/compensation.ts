@@ -187,20 +187,30 @@ export const failingUndos = (program: Program, state: State): readonly string[] 
 export const failingWork = (program: Program, state: State): readonly string[] =>
   Object.keys(state.activities).filter((path) => {
     const step = stepAt(program, state, path);
-    return step?.failed && (step.mode === 'undo' || step.mode === 'confirm');
+    return step?.failed && !state.activities[path]?.marked && (step.mode === 'undo' || step.mode === 'confirm');
   });
 
-/** Ends an undo, or the confirmation of an outcome, that keeps failing: a person has undone the step, or it needs no undo. */
+/**
+ * Ends an undo, or the confirmation of an outcome, that keeps failing: a person has undone the step, or it needs no undo. A suspended
+ * order keeps the mark until it is resumed.
+ */
 export function markCompensated(builder: TransitionBuilder, path: string): void {
   const undoPath = undoPathOf(path);
-  if (builder.stepAt(undoPath)?.mode === 'undo') {
-    builder.fact({ type: 'MarkedCompensated', path });
-    noteUndone(builder, undoPath);
-    return close(builder, undoPath, { result: 'Compensated' });
-  }
-  const confirming = builder.stepAt(path);
-  if (confirming?.mode !== 'confirm') return;
+  const at = builder.stepAt(undoPath)?.mode === 'undo' ? undoPath : path;
+  if (at === path && builder.stepAt(path)?.mode !== 'confirm') return;
+  if (builder.activity(at)?.marked) return;
   builder.fact({ type: 'MarkedCompensated', path });
-  noteRefused(builder, path, confirming);
-  if (!restartedAfterReplacing(builder, path)) close(builder, path, { result: 'Canceled' });
+  if (builder.state.phase === 'suspended') builder.patch(at, { marked: true });
+  else endMarked(builder, at);
+}
+
+/** Ends an undo, or a confirmation, that a person has marked. */
+export function endMarked(builder: TransitionBuilder, at: string): void {
+  const step = builder.step(at);
+  if (step.mode === 'undo') {
+    noteUndone(builder, at);
+    return close(builder, at, { result: 'Compensated' });
+  }
+  noteRefused(builder, at, step);
+  if (!restartedAfterReplacing(builder, at)) close(builder, at, { result: 'Canceled' });
 }

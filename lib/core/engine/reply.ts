@@ -5,6 +5,7 @@ import type { CompensatingStep } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import { answerCanceled } from './cancellation.ts';
+import { endMarked } from './compensation.ts';
 import { runJobs } from './jobs.ts';
 import { recordable } from './size-limit.ts';
 import { isDefiniteRefusal, refusedAnswer } from './step-replies.ts';
@@ -62,10 +63,13 @@ export function answer(builder: TransitionBuilder, path: string, reply: StepRepl
   runJobs(builder);
 }
 
-/** Hands the replies that came while the order was blocked or suspended to their steps. */
+/** Hands the replies that came while the order was blocked or suspended to their steps, and ends the undos that were marked meanwhile. */
 export function answerRecorded(builder: TransitionBuilder): void {
-  for (const [path, { reply: recorded }] of Object.entries(builder.state.activities)) {
-    if (recorded && builder.continues() && builder.activity(path)?.reply) answer(builder, path, recorded);
+  for (const [path, { reply: recorded, marked }] of Object.entries(builder.state.activities)) {
+    if (marked && builder.continues() && builder.activity(path)?.marked) {
+      endMarked(builder, path);
+      runJobs(builder);
+    } else if (recorded && builder.continues() && builder.activity(path)?.reply) answer(builder, path, recorded);
   }
 }
 

@@ -15,8 +15,10 @@ export const markCompensated: InstructionKind<MarkCompensated> = {
   refusals: (order, { path }) =>
     firstOf(
       () => whenFinished(order),
-      () => [...whenUndosStandStill(order), ...ofChoice(order, path)],
+      () => [...whenInError(order), ...whenMarkIsLost(order), ...ofChoice(order, path)],
     ),
+  // The undo goes on when the order is resumed.
+  staysStopped: ({ state }) => state.phase === 'suspended',
   event: ({ program, state }, { path }) => ({ type: 'markedCompensated', path: failingUndoAt(program, state, path) ?? rootPath }),
 };
 
@@ -27,13 +29,18 @@ export function failingUndoAt(program: Program, state: State, path: string | und
   return failing.find((each) => each === path || undoPathOf(each) === path);
 }
 
+const whenInError = ({ processState }: Judged): readonly InstructionRefusal[] =>
+  processState === 'Error' ? [refusal('undo-running', 'The order is in Error. Resubmit or compensate it; then its undos continue.')] : [];
+
+const whenSuspended = ({ suspended }: Pick<Judged, 'suspended'>): readonly InstructionRefusal[] =>
+  suspended ? [refusal('suspended', 'The order is suspended. Resume it; then its undos continue.')] : [];
+
+/** Only an order that has begun keeps a mark while it is suspended. */
+const whenMarkIsLost = ({ suspended, state }: Judged): readonly InstructionRefusal[] =>
+  state.phase === 'suspended' ? [] : whenSuspended({ suspended });
+
 /** Returns the reasons why no undo of the order continues at present. */
-export const whenUndosStandStill = ({ processState, suspended }: Judged): readonly InstructionRefusal[] => [
-  ...(processState === 'Error'
-    ? [refusal('undo-running', 'The order is in Error. Resubmit or compensate it; then its undos continue.')]
-    : []),
-  ...(suspended ? [refusal('suspended', 'The order is suspended. Resume it; then its undos continue.')] : []),
-];
+export const whenUndosStandStill = (order: Judged): readonly InstructionRefusal[] => [...whenInError(order), ...whenSuspended(order)];
 
 function ofChoice({ program, state }: Judged, path: string | undefined): readonly InstructionRefusal[] {
   if (failingUndoAt(program, state, path) !== undefined) return [];

@@ -1,6 +1,6 @@
 import { localOf, stepOf } from '#core/activities/index';
 import { engineFaults, type Fault, isQuestion, shortType } from '#core/data/fault';
-import { undonePath } from '#core/data/ids';
+import { isUndoPath, undonePath } from '#core/data/ids';
 import { isObject } from '#core/data/json';
 import type { ActivityState, Outcome, State } from '#core/data/state';
 import { awaitsReply, type StepState } from '#core/data/step-state';
@@ -63,13 +63,17 @@ const endings: { readonly [outcome in Outcome]: string } = {
   terminated: 'Terminated: it ended as it was, and nothing was undone.',
 };
 
+const stepOfUndo = (path: string): string => (isUndoPath(path) ? undonePath(path) : path);
+
 function suspendedText({ activities }: State, since: string): string {
   const answered = Object.values(activities).filter(({ reply }) => reply).length;
   const kept =
     answered === 0
       ? ''
       : `; ${answered === 1 ? 'an answer' : `${answered} answers`} that came meanwhile ${answered === 1 ? 'is' : 'are'} kept`;
-  return `Suspended by an operator at ${since}: its time stands still, and no activity starts until it is resumed${kept}.`;
+  const marked = Object.keys(activities).filter((path) => activities[path]?.marked);
+  const hand = marked.length === 0 ? '' : `; the undo of ${marked.map(stepOfUndo).join(' and ')} is marked as done`;
+  return `Suspended by an operator at ${since}: its time stands still, and nothing is requested until somebody resumes it${kept}${hand}.`;
 }
 
 function blockedText({ activities }: State, { path, fault }: NonNullable<State['blocked']>): string {

@@ -112,7 +112,7 @@ function undoOfLive(
   if (!step || step.phase === 'undoing') return [];
   if (step.mode === 'undo') {
     const entry = state.undo?.find((each) => undoPathOf(each.path) === path);
-    return entry ? undoOf(program, entry).map((planned) => [entry.path, planned] as const) : [];
+    return entry ? undoOf(program, entry).map((planned) => [entry.path, activity.marked ? undefined : planned] as const) : [];
   }
   if (!node.undo || step.attempt === 0) return [];
   const { agent, operation } = node.undo;
@@ -121,6 +121,7 @@ function undoOfLive(
     const input = fill(node.undo.input, { ...scope, steps: { ...scope.steps, [node.name]: reply.output } });
     return [[path, { path, agent, operation, outcomeUnknown: false, ...inputFrom(input) }]];
   }
-  const refused = step.mode === undefined && (step.phase === 'refused' || (reply !== undefined && isDefiniteRefusal(reply)));
+  const refused =
+    activity.marked || (step.mode === undefined && (step.phase === 'refused' || (reply !== undefined && isDefiniteRefusal(reply))));
   return [[path, refused ? undefined : { path, agent, operation, input: null, outcomeUnknown: true }]];
 }

@@ -1,4 +1,4 @@
-import { isUndoPath, undonePath } from '#core/data/ids';
+import { isUndoPath, undonePath, undoPathOf } from '#core/data/ids';
 import type { CoreFact } from '#core/data/journal';
 import type { State } from '#core/data/state';
 import { rootPath } from '#core/definition/definition';
@@ -20,7 +20,7 @@ export interface UndoProgress {
     readonly path: string;
     readonly attempts: number;
     readonly lastFault: { readonly type: string; readonly message: string } | null;
-    /** Milliseconds since 1970; null while it is requested, or if it is never requested. */
+    /** Milliseconds since 1970; null while it is requested, while the order is suspended, or if it is never requested. */
     readonly nextAt: number | null;
   }[];
 }
@@ -35,16 +35,19 @@ export function undoProgress(program: Program, state: State, facts: readonly { r
     const path = undoneBy(program, fact.path);
     return path !== undefined && isAt(path, scope) ? [path] : [];
   });
+  const isMarked = (path: string): boolean => activities[path]?.marked === true || activities[undoPathOf(path)]?.marked === true;
   const atWork = Object.keys(activities).filter((path) => {
+    if (isMarked(path)) return false;
     const { mode, phase } = stepAt(program, state, path) ?? {};
     return (mode === 'undo' || mode === 'confirm' || (mode === 'cancel' && phase === 'requested')) && isAt(path, scope);
   });
   const answers = lastAnswers(facts);
   return {
     scope,
-    done: undone.length,
+    // A suspended order closes an undo that a person has marked when it is resumed.
+    done: undone.length + Object.values(activities).filter(({ marked }) => marked).length,
     left:
-      new Set([...undo.map(({ path }) => path), ...atWork.map(stepOf)].filter((path) => isAt(path, scope))).size +
+      new Set([...undo.map(({ path }) => path), ...atWork.map(stepOf)].filter((path) => isAt(path, scope) && !isMarked(path))).size +
       (pagedUndo?.entries ?? 0),
     now: atWork.map(stepOf)[0] ?? null,
     stuck: failingWork(program, state).map((path) => {
@@ -54,7 +57,7 @@ export function undoProgress(program: Program, state: State, facts: readonly { r
         path: stepOf(path),
         attempts: attempt - from + 1,
         lastFault: fault ? { type: fault.type, message: fault.message } : null,
-        nextAt: phase === 'waitingToRetry' ? completeBy : null,
+        nextAt: phase === 'waitingToRetry' && state.suspendedAt === undefined ? completeBy : null,
       };
     }),
   };

@@ -47,8 +47,7 @@ function notFeasible({ kind }: Given, { processState, suspended }: StateRecord, 
   if (kind === 'suspend' && (suspended || processState === 'Error')) return `was applied although the order was ${processState}`;
   if (kind === 'resume' && !suspended) return 'was applied although the order was not suspended';
   if (kind === 'suspend' || kind === 'resume') return undefined;
-  if (suspended && ((kind === 'resubmit' && processState === 'Error') || kind === 'mark-compensated'))
-    return 'was applied although the order was suspended';
+  if (suspended && kind === 'resubmit' && processState === 'Error') return 'was applied although the order was suspended';
   if (before?.state.ending && kind !== 'mark-compensated' && (kind !== 'resubmit' || processState !== 'Error'))
     return 'was applied although the order was being undone';
   const needsError = kind === 'resubmit' || kind === 'compensate';
@@ -56,10 +55,12 @@ function notFeasible({ kind }: Given, { processState, suspended }: StateRecord, 
 }
 
 /** Returns how the state after the write differs from the meaning of the instruction. */
-function wrongEffect({ kind, after }: Given, { state, before, instance, newFacts }: Tracked): string | undefined {
+function wrongEffect({ kind, after }: Given, order: Tracked): string | undefined {
+  const { state, before, instance, newFacts } = order;
   const isBlocked = newFacts.some(({ type }) => type === 'OrderBlocked');
   // A rule may suspend an order in the write in which a person resumes it.
   if (state.suspended && isSuspendedByRule(newFacts)) return undefined;
+  if (kind === 'mark-compensated' && before?.state.phase === 'suspended') return wrongMark(order);
   if (state.suspended !== (kind === 'suspend')) return `left the order ${state.suspended ? '' : 'not '}suspended`;
   if (kind === 'suspend') return undefined;
   // A rule may have suspended an order in Error, which may have no owner yet. Resumed, it waits for a person again.
@@ -74,6 +75,13 @@ function wrongEffect({ kind, after }: Given, { state, before, instance, newFacts
   if (kind === 'mark-compensated' && !newFacts.some(({ type }) => type === 'MarkedCompensated')) return 'marked nothing';
   const isContinued = newFacts.some(({ type }) => type === 'OrderUnblocked' || type === 'StepRequested' || type === 'ActivityStarted');
   return kind === 'resubmit' && before?.state.blocked && !isContinued ? 'continued nothing' : undefined;
+}
+
+/** Returns how a mark of a suspended order differs from its meaning: the order stays as it is, and keeps the mark until it is resumed. */
+function wrongMark({ state, instance, newFacts }: Tracked): string | undefined {
+  if (!state.suspended) return 'resumed the order';
+  if (!newFacts.some(({ type }) => type === 'MarkedCompensated')) return 'marked nothing';
+  return Object.values(instance.state.activities).some(({ marked }) => marked) ? undefined : 'was not kept';
 }
 
 /** Compares the result with the dry run, if that was made of the revision just before. */

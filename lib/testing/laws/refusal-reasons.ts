@@ -36,7 +36,7 @@ function reasonsFor(observation: Instructed, order: Tracked, { isExpired, signal
   const { processState, suspended, outcome } = order.state;
   const { ending } = order.instance.state;
   if (processState === 'Processed') return [`The order is finished (${outcome}). Submit a new one instead.`];
-  if (decision.kind === 'mark-compensated') return whyNotMarked(decision.path, failingUndosOf(order), order.state);
+  if (decision.kind === 'mark-compensated') return whyNotMarked(decision.path, failingUndosOf(order), order);
   if (decision.kind === 'resume') return ['The order is not suspended: there is nothing to resume.'];
   if (decision.kind === 'suspend') return whyNotSuspended(order.state);
   if (decision.kind === 'resubmit' && processState === 'Error' && suspended)
@@ -88,11 +88,13 @@ const whyNotSuspended = ({ suspended, processState }: StateRecord): readonly str
   ...(processState === 'Error' ? ['The order is in Error, where no new work begins: there is nothing to suspend.'] : []),
 ];
 
-function whyNotMarked(path: string | undefined, failing: readonly string[], { processState, suspended }: StateRecord): readonly string[] {
+function whyNotMarked(path: string | undefined, failing: readonly string[], { state, instance }: Tracked): readonly string[] {
+  const { processState, suspended } = state;
   const known = failing.length === 0 ? 'No undo of this order has failed.' : `Failed undos: ${failing.join(', ')}.`;
   const blocking = [
     ...(processState === 'Error' ? ['The order is in Error. Resubmit or compensate it; then its undos continue.'] : []),
-    ...(suspended ? ['The order is suspended. Resume it; then its undos continue.'] : []),
+    // A suspended order keeps a mark once it has begun.
+    ...(suspended && instance.state.phase !== 'suspended' ? ['The order is suspended. Resume it; then its undos continue.'] : []),
   ];
   if (path === undefined && failing.length === 1) return blocking;
   if (path === undefined) return [...blocking, failing.length > 1 ? `Several undos have failed: choose one with "path". ${known}` : known];
