@@ -27,6 +27,10 @@ export function stepName(path: string): string {
   return last === 'undo' && before !== undefined ? `undo of ${before}` : last;
 }
 
+/** What alike exceptions have in common: `AddressInvalid at ship`. */
+export const groupName = ({ type, step }: { readonly type: string; readonly step: string | null }): string =>
+  `${type}${step === null ? '' : ` at ${stepName(step)}`}`;
+
 export const Ago = ({ at }: { at: string }) => (
   <time dateTime={at} title={exactTime(at)}>
     {ageOf(at)}

@@ -5,7 +5,7 @@ import type { Exception, ExceptionGroup } from '../api/types.ts';
 import { Chip } from '../parts/chip.tsx';
 import { Spark } from '../parts/spark.tsx';
 import { Empty, Facts, Loaded, PageHead, Panel } from '../parts/states.tsx';
-import { Ago, Said, shortId, stepName } from '../parts/text.tsx';
+import { Ago, groupName, Said, shortId, stepName } from '../parts/text.tsx';
 import { useRows } from '../parts/use-rows.ts';
 import { WaitingRows } from '../parts/waiting-rows.tsx';
 import { href, orderLink, queried, setQuery } from '../router.ts';
@@ -118,9 +118,9 @@ function Group({ group }: { group: ExceptionGroup }) {
   );
   const last = exceptions.items[0];
   return (
-    <section class="panel" aria-label={`${group.type}${group.step === null ? '' : ` at ${stepName(group.step)}`}`}>
+    <section class="panel" aria-label={groupName(group)}>
       <header>
-        <h2>{`${group.type}${group.step === null ? '' : ` at ${stepName(group.step)}`}`}</h2>
+        <h2>{groupName(group)}</h2>
         <span class="end">
           {group.open > 0 && (
             <Chip tone="stop" icon="stop" tinted>

@@ -9,18 +9,21 @@ import { Copies } from '../../parts/copies.tsx';
 import { useDraft } from '../../parts/draft.ts';
 import { ProblemNote } from '../../parts/problem.tsx';
 import { ReasonField } from '../../parts/reason-field.tsx';
-import { Facts, PageHead, Panel } from '../../parts/states.tsx';
-import { counted, Said, shortId, stepName } from '../../parts/text.tsx';
-import { go, queried } from '../../router.ts';
-
-/** Kinds that need no value of one order's own. A corrected input belongs to one order, so it is not offered for many. */
-const forMany = ['resubmit', 'acknowledge', 'suspend', 'resume', 'retry-undo', 'compensate', 'cancel', 'terminate'] as const;
+import { Facts, PageHead, Panel, Skeleton } from '../../parts/states.tsx';
+import { counted, groupName, Said, shortId } from '../../parts/text.tsx';
+import { go, href, queried } from '../../router.ts';
+import { forMany } from './text.tsx';
+import { useUntouched } from './use-untouched.ts';
 
 const filterNames = ['fingerprint', 'workflow', 'fault', 'state'] as const;
 
 /** The form of a new bulk run: which orders, what, how fast, and when it stops by itself. */
 export function NewRun() {
-  const filter = useMemo(() => filterOf(), [location.hash]);
+  const from = queried('from');
+  const untouched = useUntouched(from);
+  const isRead = from === '' || (untouched !== undefined && !(untouched instanceof Problem));
+  const left = untouched instanceof Problem ? undefined : untouched;
+  const filter = useMemo(() => (from === '' ? filterOf() : left ? { ids: left.ids } : {}), [location.hash, left]);
   const groups = usePoll<{ items: readonly ExceptionGroup[] }>(
     filter.fingerprint ? '/exceptions/groups?state=open&limit=100' : undefined,
     10_000,
@@ -28,7 +31,7 @@ export function NewRun() {
   const group = groups.data?.items.find(({ fingerprint }) => fingerprint === filter.fingerprint);
   const about = filter.ids?.length ?? group?.open;
   const start = { kind: queried('kind') || 'resubmit', reason: '', rate: '10', canary: '', stopAfter: '' };
-  const draft = useDraft(`${person.value?.subject ?? ''} bulk ${JSON.stringify(filter)}`, start);
+  const draft = useDraft(`${person.value?.subject ?? ''} bulk ${from || JSON.stringify(filter)}`, start);
   const { kind, reason, rate, canary, stopAfter } = draft.value;
   const [problem, setProblem] = useState<Problem>();
   const [key] = useState(() => crypto.randomUUID());
@@ -106,7 +109,12 @@ export function NewRun() {
             <ReasonField id="bulk-reason" value={reason} onText={(next) => draft.change({ reason: next })} maxLength={1024} isFirst />
             {problem && <ProblemNote problem={problem} />}
             <div class="row">
-              <button class="btn go" type="button" disabled={reason.trim() === '' || isEmpty || !has('operator')} onClick={prepare}>
+              <button
+                class="btn go"
+                type="button"
+                disabled={reason.trim() === '' || isEmpty || !isRead || !has('operator')}
+                onClick={prepare}
+              >
                 Freeze and check the set
               </button>
               <span class="hint">
@@ -123,14 +131,24 @@ export function NewRun() {
         </Panel>
         <Panel title="Which orders">
           <div class="body stack">
-            {isEmpty && <p>No order is chosen. Open a group of exceptions, or select orders in the list.</p>}
+            {untouched instanceof Problem && <ProblemNote problem={untouched} />}
+            {!isRead && !(untouched instanceof Problem) && <Skeleton rows={3} />}
+            {from === '' && isEmpty && <p>No order is chosen. Open a group of exceptions, or select orders in the list.</p>}
             <Facts
               facts={[
-                ['Group', group && `${group.type}${group.step === null ? '' : ` at ${stepName(group.step)}`}`],
+                [
+                  'From',
+                  from !== '' && (
+                    <a key="from" href={href(`/bulk/${from}`)}>
+                      the run that stopped: what it left untouched
+                    </a>
+                  ),
+                ],
+                ['Group', group && groupName(group)],
                 ['Workflow', filter.workflow ?? group?.workflow],
                 ['Fault', filter.fault],
                 ['State', filter.state],
-                ['Orders', about === undefined ? 'all that match when the set is frozen' : counted(about, 'order')],
+                ['Orders', isRead && ordersText(about, left?.isAll !== false)],
                 ['The last one', group && <Said>{group.sampleMessage}</Said>],
               ]}
             />
@@ -150,6 +168,11 @@ export function NewRun() {
       </div>
     </>
   );
+}
+
+function ordersText(count: number | undefined, isAll: boolean): string {
+  if (count === undefined) return 'all that match when the set is frozen';
+  return isAll ? counted(count, 'order') : `the first ${counted(count, 'order')} of them`;
 }
 
 function filterOf(): { fingerprint?: string; workflow?: string; fault?: string; state?: string; ids?: readonly string[] } {

@@ -12,9 +12,11 @@ import { At, counted, Said } from '../../parts/text.tsx';
 import { copy, toast } from '../../parts/toast.tsx';
 import { go, href } from '../../router.ts';
 import { type Act, ActDialog } from './act-dialog.tsx';
+import { useGroupName } from './group-name.ts';
 import { Items } from './items.tsx';
+import { Notes } from './notes.tsx';
 import { Stages } from './stages.tsx';
-import { dealtWith, type Filter, isHarm, nameOf, Progress, partsOf, startText, stateOf } from './text.tsx';
+import { dealtWith, type Filter, failedText, failuresOf, isHarm, nameOf, Progress, partsOf, startText, stateOf } from './text.tsx';
 
 /** One bulk run: whether it goes well, and how to stop it. */
 export function RunScreen({ id }: { id: string }) {
@@ -53,6 +55,7 @@ export function RunScreen({ id }: { id: string }) {
 
 function Head({ run, ask, refresh }: { run: BulkRun; ask: (act: Act) => void; refresh: () => void }) {
   const state = stateOf(run);
+  const group = useGroupName((run.filter as Filter).fingerprint);
   const mayAct = has('operator');
   const isOpen = run.state === 'running' || run.state === 'paused';
   const now = (act: Act, reason: string, done: string, back?: { readonly name: string; readonly run: () => void }): void => {
@@ -75,7 +78,7 @@ function Head({ run, ask, refresh }: { run: BulkRun; ask: (act: Act) => void; re
     <div class="row o-top">
       <a href={href('/bulk')}>Bulk runs</a>
       <span class="muted">/</span>
-      <h1>{nameOf(run)}</h1>
+      <h1>{nameOf(run, group)}</h1>
       <Chip {...state.chip}>{state.word}</Chip>
       <span class="grow" />
       {mayAct && run.state === 'ready' && (
@@ -108,48 +111,6 @@ function Head({ run, ask, refresh }: { run: BulkRun; ask: (act: Act) => void; re
   );
 }
 
-const failuresOf = ({ failedAgain, failedOtherwise }: BulkRun['verified']): number => failedAgain + failedOtherwise;
-
-/** The verdicts about the first orders. A person decides by them about the others. */
-function canaryText(verified: BulkRun['verified']): string {
-  const { running, passed } = verified;
-  const failed = failuresOf(verified);
-  if (running > 0) return `The canary has its instruction. Not known yet whether it helps: ${counted(running, 'order')}.`;
-  if (failed > 0)
-    return `The canary shows that it does not help: ${counted(failed, 'order')} failed, ${passed} passed. Nothing more is sent.`;
-  return `The canary is through${passed > 0 ? `: ${counted(passed, 'order')} passed` : ''}. Let the run go on, or stop it.`;
-}
-
-const Notes = ({ run: { sinceFrozen, stopped, state, paused, left, kind, filter, verified } }: { run: BulkRun }) => {
-  const { fault, fingerprint } = filter as Filter;
-  return (
-    <>
-      {sinceFrozen > 0 && (
-        <div class="note work applied-note">
-          <Icon name="plus" />
-          <div class="grow">{`${sinceFrozen} more ${sinceFrozen === 1 ? 'order matches' : 'orders match'} since the set was frozen. They are not in it.`}</div>
-          {fault !== undefined && <a href={href('/orders', { state: 'Error', fault })}>Show them</a>}
-        </div>
-      )}
-      {stopped && (
-        <div class="note stop applied-note" role="alert">
-          <Icon name="square" />
-          <div class="grow">{`It stopped by itself: ${stopped.detail} ${left > 0 ? `${counted(left, 'order')} ${left === 1 ? 'is' : 'are'} untouched.` : ''}`}</div>
-          {left > 0 && fingerprint !== undefined && has('operator') && (
-            <a href={href('/bulk/new', { fingerprint, kind })}>A new run for those that are open…</a>
-          )}
-        </div>
-      )}
-      {state === 'paused' && paused?.by === 'canary' && (
-        <div class={`note ${failuresOf(verified) > 0 ? 'stop' : 'warn'} applied-note`} role="status">
-          <Icon name="pause" />
-          <div>{canaryText(verified)}</div>
-        </div>
-      )}
-    </>
-  );
-};
-
 const Figures = ({ run }: { run: BulkRun }) => (
   <Panel
     title={`${dealtWith(run).toLocaleString('en')} of ${run.count.toLocaleString('en')} dealt with`}
@@ -178,6 +139,7 @@ function About({ run }: { run: BulkRun }) {
   const { workflow, fault, state, ids, fingerprint } = run.filter as Filter;
   const which = [ids === undefined ? undefined : `${String(ids)} chosen`, workflow, fault, state].filter(Boolean).join(', ');
   const failures = failuresOf(verified);
+  const group = useGroupName(fingerprint);
   return (
     <Panel
       title="What it does"
@@ -192,7 +154,7 @@ function About({ run }: { run: BulkRun }) {
         <Facts
           facts={[
             ['Orders', which],
-            ['Group', fingerprint && <a href={href('/exceptions', { group: fingerprint })}>{fingerprint}</a>],
+            ['Group', fingerprint && <a href={href('/exceptions', { group: fingerprint })}>{group ?? 'alike exceptions'}</a>],
             [
               'By',
               <>
@@ -214,6 +176,7 @@ function About({ run }: { run: BulkRun }) {
               <rect class="left" x="0" y="0" width="1000" height="10" />
               <rect class="bad" x="0" y="0" width={(1000 * Math.min(failures, stopAfterFailures)) / stopAfterFailures} height="10" />
             </svg>
+            {failures > 0 && <p class="hint">{`${failedText(verified)}.`}</p>}
           </div>
         )}
         <h3>What people did</h3>

@@ -16,10 +16,10 @@ export interface Filter {
   readonly ids?: number | readonly string[];
 }
 
-/** `Resubmit: fulfil-order, AddressInvalid`. */
-export function nameOf(run: ListedBulkRun & Partial<Pick<BulkRun, 'filter'>>): string {
+/** `Resubmit: fulfil-order, AddressInvalid`, or `Resubmit: AddressInvalid at ship` of a group. */
+export function nameOf(run: ListedBulkRun & Partial<Pick<BulkRun, 'filter'>>, group?: string): string {
   const { workflow, fault } = (run.filter ?? {}) as Filter;
-  const about = [workflow, fault].filter(Boolean).join(', ');
+  const about = [workflow, fault, group].filter(Boolean).join(', ');
   return `${kindName(run.kind)}${about === '' ? '' : `: ${about}`}`;
 }
 
@@ -68,6 +68,13 @@ export function partsOf({ count, infeasible, applied, refused, movedOn, failed, 
   ];
 }
 
+/** How many orders the instruction did not help. The brake of the run counts the same ones. */
+export const failuresOf = ({ failedAgain, failedOtherwise }: ListedBulkRun['verified']): number => failedAgain + failedOtherwise;
+
+/** `1 failed again, 2 failed otherwise`: the two parts of `failuresOf`. */
+export const failedText = ({ failedAgain, failedOtherwise }: ListedBulkRun['verified']): string =>
+  `${failedAgain.toLocaleString('en')} failed again, ${failedOtherwise.toLocaleString('en')} failed otherwise`;
+
 export const dealtWith = (run: ListedBulkRun): number =>
   partsOf(run).reduce((sum, { kind, count }) => sum + (kind === 'left' ? 0 : count), 0);
 
@@ -93,6 +100,9 @@ export function Progress({ run, isThin = false }: { run: ListedBulkRun; isThin?:
     </svg>
   );
 }
+
+/** Kinds that need no value of one order's own. A corrected input belongs to one order, so it is not offered for many. */
+export const forMany = ['resubmit', 'acknowledge', 'suspend', 'resume', 'retry-undo', 'compensate', 'cancel', 'terminate'] as const;
 
 /** Whether a person is asked once more before the run starts or goes on, because what it does cannot be taken back. */
 export const isHarm = ({ kind }: Pick<ListedBulkRun, 'kind'>): boolean => {

@@ -1,0 +1,63 @@
+import { has } from '../../api/session.ts';
+import type { BulkRun } from '../../api/types.ts';
+import { Icon } from '../../parts/icon.tsx';
+import { counted } from '../../parts/text.tsx';
+import { href } from '../../router.ts';
+import { type Filter, failedText, failuresOf, forMany } from './text.tsx';
+
+/** What a person should know about a run before anything else. */
+export const Notes = ({ run }: { run: BulkRun }) => {
+  const { sinceFrozen, stopped, state, paused, filter, verified } = run;
+  return (
+    <>
+      {sinceFrozen > 0 && (
+        <div class="note work applied-note">
+          <Icon name="plus" />
+          <div class="grow">{`${sinceFrozen} more ${sinceFrozen === 1 ? 'order matches' : 'orders match'} since the set was frozen. They are not in it.`}</div>
+          {(filter as Filter).fault !== undefined && (
+            <a href={href('/orders', { state: 'Error', fault: (filter as Filter).fault })}>Show them</a>
+          )}
+        </div>
+      )}
+      {state === 'stopped' && <Stopped run={run} />}
+      {stopped === null && state === 'paused' && paused?.by === 'canary' && (
+        <div class={`note ${failuresOf(verified) > 0 ? 'stop' : 'warn'} applied-note`} role="status">
+          <Icon name="pause" />
+          <div>{canaryText(verified)}</div>
+        </div>
+      )}
+    </>
+  );
+};
+
+/** A stopped run never goes on. The orders that it left untouched go into a new one. */
+function Stopped({ run: { id, kind, solutionId, left, stopped, verified } }: { run: BulkRun }) {
+  const why =
+    stopped === null
+      ? 'A person stopped it.'
+      : stopped.code === 'too-many-failures'
+        ? `It stopped by itself, because ${counted(failuresOf(verified), 'order')} failed: ${failedText(verified)}.`
+        : `It stopped by itself: ${stopped.detail}`;
+  const isRepeatable = solutionId === undefined && forMany.some((each) => each === kind);
+  return (
+    <div class={`note ${stopped === null ? 'warn' : 'stop'} applied-note`} role={stopped === null ? 'status' : 'alert'}>
+      <Icon name="square" />
+      <div class="grow">{`${why} ${left > 0 ? `${counted(left, 'order')} ${left === 1 ? 'is' : 'are'} untouched.` : ''}`}</div>
+      {left > 0 && isRepeatable && has('operator') && (
+        <a class="btn" href={href('/bulk/new', { from: id, kind })}>
+          {`Go on with the other ${left.toLocaleString('en')}…`}
+        </a>
+      )}
+    </div>
+  );
+}
+
+/** The verdicts about the first orders. A person decides by them about the others. */
+function canaryText(verified: BulkRun['verified']): string {
+  const { running, passed } = verified;
+  const failed = failuresOf(verified);
+  if (running > 0) return `The canary has its instruction. Not known yet whether it helps: ${counted(running, 'order')}.`;
+  if (failed > 0)
+    return `The canary shows that it does not help: ${counted(failed, 'order')} failed, ${passed} passed. Nothing more is sent.`;
+  return `The canary is through${passed > 0 ? `: ${counted(passed, 'order')} passed` : ''}. Let the run go on, or stop it.`;
+}

@@ -1,0 +1,42 @@
+import { useEffect, useState } from 'preact/hooks';
+import { apiPath, get, Problem } from '../../api/client.ts';
+import type { BulkItem } from '../../api/types.ts';
+
+/** Most orders that a filter may name. */
+const idsMax = 5_000;
+
+interface Page {
+  readonly items: readonly BulkItem[];
+  readonly next: string | null;
+}
+
+/** The orders that a stopped run has left untouched. */
+export interface Untouched {
+  readonly ids: readonly string[];
+  /** Whether these are all of them. */
+  readonly isAll: boolean;
+}
+
+/** Reads the orders that a run has left untouched. Undefined: they are being read, or there is no such run. */
+export function useUntouched(runId: string): Untouched | Problem | undefined {
+  const [found, setFound] = useState<Untouched | Problem>();
+  useEffect(() => {
+    if (runId === '') return;
+    const ended = new AbortController();
+    const read = async (): Promise<Untouched> => {
+      const ids: string[] = [];
+      let cursor: string | undefined;
+      for (;;) {
+        const path = apiPath(`/bulk/${encodeURIComponent(runId)}/items`, { outcome: 'left', limit: 100, cursor });
+        const { items, next } = await get<Page>(path, { signal: ended.signal });
+        ids.push(...items.map(({ orderId }) => orderId));
+        if (next === null) return { ids, isAll: true };
+        if (ids.length >= idsMax) return { ids, isAll: false };
+        cursor = next;
+      }
+    };
+    read().then(setFound, (error: unknown) => !ended.signal.aborted && error instanceof Problem && setFound(error));
+    return () => ended.abort();
+  }, [runId]);
+  return found;
+}

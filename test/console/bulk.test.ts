@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type RunningConsole, root, show, shown, signedIn, startConsole } from './support.ts';
+
+/* What a person sees of a bulk run, and of the group of exceptions that it is about. */
+let system: RunningConsole;
+let page: Page;
+let operator: string;
+let client: string;
+
+interface Answer {
+  readonly items: readonly { readonly orderId: string; readonly fingerprint: string; readonly outcome: string }[];
+  readonly state: string;
+}
+
+/** Five orders with an address that shipping refuses, and one that only waits for shipping to answer again. */
+const references = ['bad-1', 'bad-2', 'bad-3', 'bad-4', 'bad-5', 'good-1'];
+const fingerprint = async (): Promise<string> => (await read('/exceptions?type=SwitchedToFail&limit=1')).items[0]?.fingerprint ?? '';
+
+before(async () => {
+  system = await startConsole();
+  operator = system.token('--role', 'operator', '--subject', 'op-4');
+  client = system.token('--role', 'client', '--client', 'acme');
+  await system.shop('shipping', { failRate: 1, failStatus: 403 });
+  for (const reference of references) await submit(reference);
+  await until('/orders?state=Error&fault=SwitchedToFail', ({ items }) => items.length === references.length);
+  await system.shop('shipping', {});
+  page = await signedIn(system);
+});
+
+after(() => system.stop());
+
+async function call(method: string, path: string, token: string, body?: object): Promise<Answer & { readonly id: string }> {
+  const response = await fetch(`${system.url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  assert.ok(response.ok, `${method} ${path}: ${response.status} ${await response.clone().text()}`);
+  return (await response.json()) as Answer & { readonly id: string };
+}
+
+const read = (path: string): Promise<Answer> => call('GET', path, operator);
+
+async function until(path: string, isThere: (answer: Answer) => boolean): Promise<Answer> {
+  let answer = await read(path);
+  for (let looks = 0; looks < 300 && !isThere(answer); looks += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    answer = await read(path);
+  }
+  assert.ok(isThere(answer), `${path}: ${JSON.stringify(answer)}`);
+  return answer;
+}
+
+function submit(reference: string): Promise<unknown> {
+  const sample = reference.startsWith('bad') ? 'address-invalid' : 'ok';
+  const { order } = JSON.parse(readFileSync(`${root}examples/orders/samples/${sample}.json`, 'utf8'));
+  return call('POST', '/orders', client, { order, reference });
+}
+
+const left = async (id: string): Promise<readonly string[]> =>
+  (await read(`/bulk/${id}/items?outcome=left`)).items.map(({ orderId }) => orderId).toSorted();
+
+test('F-158: a bulk run that stopped by itself names what counts, and a new run takes the orders that it left untouched', async () => {
+  const { id } = await call('POST', '/bulk', operator, {
+    filter: { fingerprint: await fingerprint() },
+    instruction: { kind: 'resubmit' },
+    reason: 'The carrier answers again',
+    ratePerSecond: 10,
+    stopAfterFailures: 2,
+    start: true,
+  });
+  await until(`/bulk/${id}`, ({ state }) => state === 'stopped');
+  await show(`/bulk/${id}`, page);
+  const untouched = await left(id);
+  await page
+    .getByRole('alert')
+    .filter({ hasText: /because [23] orders failed: 0 failed again, [23] failed otherwise\. \d orders? (is|are) untouched\./ })
+    .waitFor();
+  const about = page.getByRole('region', { name: 'What it does' });
+  await about.getByText('Stops by itself when 2 have failed').waitFor();
+  await about.getByText(/^[23] of 2$/).waitFor();
+  await about.getByRole('link', { name: 'SwitchedToFail at ship' }).waitFor();
+  await page.getByRole('heading', { name: 'Resubmit: SwitchedToFail at ship' }).waitFor();
+
+  await page.getByRole('link', { name: `Go on with the other ${untouched.length}…` }).click();
+  await shown('/bulk/new', page);
+  await page.getByRole('region', { name: 'Which orders' }).getByText(`${untouched.length} orders`).waitFor();
+  await page.getByLabel('Reason, for the audit').fill('The others may be well');
+  await page.locator('main').locator('.btn.go').click();
+  await page.getByText(/^ready/).waitFor();
+  const next = page.url().split('/').at(-1) ?? '';
+  assert.notEqual(next, id);
+  assert.deepEqual(await left(next), untouched);
+});
