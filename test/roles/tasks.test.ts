@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import type { Solution } from '#core/solutions/solution';
 import type { TaskRecord } from '#ports/tasks';
 import { exceptionGroups } from '#roles/exceptions/groups';
 import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
 import { exceptionOf, taskOf } from '#roles/exceptions/read';
 import { storeCause } from '#roles/exceptions/store';
+import { figuresOf } from '#roles/solutions/figures';
 import { createTasks } from '#roles/tasks/tasks';
+import { usedSolution } from '#testing/world/clients';
 import { type Desk, failed, lineOf, openDesk, stepsNamed, submitted, timePasses } from './support.ts';
 
 const line = lineOf(stepsNamed('pick'));
@@ -71,6 +74,39 @@ describe('a task', () => {
     await desk.deliver('wake-ups');
     assert.partialDeepStrictEqual(await tasks.task(id), { state: 'claimed', assignee: 'ann' });
     assert.deepEqual(await groupsIn(desk), [[1, 1]], 'its exception counts once');
+  });
+
+  test('that is commented while its closing is in the outbox of its order still counts for the solution that resolved it', async (context) => {
+    let isAway = false;
+    const away = async (): Promise<never> => Promise.reject(new Error('The store takes no records.'));
+    const desk = openDesk(context, line, {
+      writesAndSendsAtomically: false,
+      around: ({ store }) => ({
+        store: { ...store, putCounted: (...write) => (isAway ? away() : store.putCounted(...write)) },
+      }),
+    });
+    const orderId = await submitted(desk);
+    await desk.answer(await desk.request(), failed('Broken', 'shelf 17 is empty'));
+    const tasks = createTasks(desk);
+    const id = taskIdOf(orderId, 1);
+    isAway = true;
+    const decision = { kind: 'resubmit', by: 'olga', reason: 'mended' } as const;
+    await timePasses(
+      desk.clock,
+      desk.system.scheduler.instruct(orderId, decision, { id: 'i', solution: usedSolution }).catch(() => undefined),
+    );
+    const { rev } = await desk.state(orderId);
+    const act = { action: 'comment', text: 'It helped.' } as const;
+    assert.partialDeepStrictEqual(await tasks.act(id, { act, by: 'ann', isAdmin: false }), {
+      outcome: 'done',
+      task: { state: 'resolved' },
+    });
+    assert.equal((await desk.state(orderId)).rev, rev, 'the order did not change');
+    isAway = false;
+    await desk.deliver('wake-ups');
+    const figures = (await figuresOf(desk.store))({ id: usedSolution.id, instructionSince: usedSolution.version } as Solution);
+    assert.equal(figures.used, 1);
+    assert.equal((await tasks.task(id))?.comments?.length, 1);
   });
 
   test('is resolved for good if its closing comes before its opening; its exception counts once', async (context) => {

@@ -48,19 +48,26 @@ export interface Tasks {
 export function createTasks({ store, clock }: Ports): Tasks {
   const agenda = createAgenda(store);
 
-  /** Returns the stored task. One that is still in the outbox of its order is stored first. */
+  /**
+   * Returns the stored task. What is still in the outbox of its order is stored first: an act that wrote a resolution from there would hide
+   * it from the figures of its solution, which count the resolution when it is stored.
+   */
   async function stored(id: string): Promise<TaskRecord | undefined> {
     const place = taskPlaceOf(id);
     if (!place) return undefined;
-    const { collection, id: key } = taskKey(place.orderId, place.seq);
-    const document = await store.document(collection, key);
-    const found = document && !isTombstone(document) ? taskIn(document) : undefined;
+    const found = await read(place);
     if (found?.resolution) return found;
     const { opened, closed } = await unsent(place, store);
-    if (closed) return taskOf(id, store);
-    if (found || !opened?.task) return found;
-    await storeCause(opened, store);
-    return stored(id);
+    if (!found && !opened?.task) return undefined;
+    if (!found && opened) await storeCause(opened, store);
+    if (closed) await storeCause(closed, store);
+    return found && !closed ? found : read(place);
+  }
+
+  async function read({ orderId, seq }: TaskPlace): Promise<TaskRecord | undefined> {
+    const { collection, id } = taskKey(orderId, seq);
+    const document = await store.document(collection, id);
+    return document && !isTombstone(document) ? taskIn(document) : undefined;
   }
 
   async function actOnce(id: string, { act, by, isAdmin, key, beside = () => [] }: PersonsAct): Promise<TaskActed | 'lost'> {
@@ -93,6 +100,8 @@ export function createTasks({ store, clock }: Ports): Tasks {
     },
   };
 }
+
+type TaskPlace = Pick<TaskRecord, 'orderId' | 'seq'>;
 
 const placeOf = ({ orderId, seq }: TaskRecord) => taskKey(orderId, seq);
 
