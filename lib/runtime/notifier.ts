@@ -1,9 +1,11 @@
 import { webhookSender } from '#adapters/webhooks/sender';
 import type { Destination } from '#core/notifications/delivery';
 import type { Sender } from '#ports/sender';
+import { allSettledOrThrow } from '#ports/util/all-settled';
 import { exceptionNote } from '#roles/notifier/exception-notes';
 import { createNotifier, type Notifier } from '#roles/notifier/notifier';
 import { createPeopleGroups } from '#roles/notifier/people-groups';
+import { hearerOf } from '#roles/notifier/unattended';
 import type { System } from './system.ts';
 
 /** Creates the notifier of a system, with the destinations that its groups and its configuration name. */
@@ -11,23 +13,25 @@ export function createSystemNotifier(system: System): Notifier {
   const { store, config } = system;
   const groups = createPeopleGroups(store);
   const usual = usualDestinations(system);
+  const isEmpty = async (name: string): Promise<boolean> => {
+    const group = await groups.group(name);
+    return group !== undefined && group.members.length === 0 && group.notify.length === 0;
+  };
   return createNotifier({
     ...system,
     sender: system.sender ?? senderOf(system),
     reminderMs: config.taskReminderMs,
     dueMs: config.taskDueMs,
     consoleUrl: config.consoleUrl,
-    async isEmpty(name) {
-      const group = await groups.group(name);
-      return group !== undefined && group.members.length === 0 && group.notify.length === 0;
-    },
+    isEmpty,
     async destinationsOf(name) {
-      const own = (await groups.group(name))?.notify ?? [];
-      return own.length > 0 ? own : usual;
+      // A group may lose its people after a message was meant for it.
+      const hearer = await groups.group(await hearerOf(name, { isEmpty }));
+      return hearer && hearer.notify.length > 0 ? hearer.notify : usual;
     },
     async mutedUntil({ group, key }) {
-      const [people, note] = await Promise.all([groups.group(group), exceptionNote(store, key)]);
-      return Math.max(people?.mutedUntil ?? 0, note?.mutedUntil ?? 0);
+      const mutes = await allSettledOrThrow<{ readonly mutedUntil?: number } | undefined>([groups.group(group), exceptionNote(store, key)]);
+      return Math.max(...mutes.map((each) => each?.mutedUntil ?? 0));
     },
   });
 }

@@ -1,6 +1,7 @@
 import type { FaultClass } from '#core/data/fault';
 import { collections } from '#ports/documents';
 import type { Tallies, Tally } from '#ports/tallies';
+import { allSettledOrThrow } from '#ports/util/all-settled';
 import { dayOf } from '#ports/util/days';
 import { groupDays, groupShards, hourOf } from './records.ts';
 
@@ -28,7 +29,7 @@ export interface ExceptionGroup {
 /** Returns all groups of the last 30 days, or since a whole hour, those with the most open exceptions first. */
 export async function exceptionGroups(store: Tallies, now: number, since?: number): Promise<readonly ExceptionGroup[]> {
   const from = Math.max(since ?? 0, now - (groupDays - 1) * dayMs);
-  const read = await Promise.all(
+  const read = await allSettledOrThrow(
     Array.from({ length: groupShards }, (_, shard) => store.tallies(collections.exceptionGroups(shard), dayOf(from))),
   );
   const alike = Map.groupBy(read.flat(), fingerprintOf);

@@ -3,6 +3,7 @@ import { collections, type Document, type Documents } from '#ports/documents';
 import { timeStart } from '#ports/lists';
 import { hashOf } from '#ports/records';
 import type { TaskRecord } from '#ports/tasks';
+import { allSettledOrThrow } from '#ports/util/all-settled';
 
 /** What the notifier must look at. The record that an entry names decides: an entry may be late, or be there twice. */
 export type AgendaSubject =
@@ -74,7 +75,7 @@ export function createAgenda(store: AgendaStore): Agenda {
   const agenda: Agenda = {
     async due(now) {
       const parts = Array.from({ length: agendaParts }, (_, part) => store.documents(collections.agenda(part), undefined, pageSize));
-      return (await Promise.all(parts))
+      return (await allSettledOrThrow(parts))
         .flat()
         .map(entryOf)
         .filter(({ at }) => at <= now);

@@ -8,7 +8,7 @@ export function failureOf(where: string, error: unknown, orderId?: unknown): Ext
 }
 
 /** Fields that name the subject of a log line or a metric. */
-const subjects = ['orderId', 'messageId', 'agent', 'channel', 'queue', 'reason', 'bulkId'] as const;
+const subjects = ['orderId', 'messageId', 'agent', 'channel', 'queue', 'reason', 'bulkId', 'entry'] as const;
 const levels: ReadonlySet<string> = new Set(['debug', 'info', 'warn', 'error']);
 const hasSubject = (fields: LogFields): boolean => subjects.some((name) => typeof fields[name] === 'string' && fields[name] !== '');
 

@@ -3,6 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { taskIdOf } from '#roles/exceptions/ids';
 import { taskOf } from '#roles/exceptions/read';
 import { changeNote } from '#roles/notifier/exception-notes';
+import { createPeopleGroups } from '#roles/notifier/people-groups';
 import { createTasks } from '#roles/tasks/tasks';
 import { lineOf, stepsNamed, timePasses } from '../support.ts';
 import { dayMs, hourMs, minuteMs, type NotifierDesk, openNotifier } from './support.ts';
@@ -79,6 +80,23 @@ describe('the people of a blocked order', () => {
     await desk.pass();
     assert.deepEqual(desk.got.map(({ to }) => to).sort(), ['https://one.example/a', 'https://two.example/b']);
     assert.equal(new Set(desk.got.map(({ message }) => message.id)).size, 1, 'one message has one id');
+  });
+
+  test('F-153: are the admins if the group has lost its people since the task came', async (context) => {
+    const desk = openNotifier(context, line);
+    await desk.notifies('operators', 'https://operators.example/');
+    await desk.notifies('admins', 'https://admins.example/');
+    await desk.blocked();
+    await desk.pass();
+    await desk.blocked();
+    await desk.pass();
+    const empty = { name: 'operators', rev: 2, members: [], notify: [], by: 'ann', at: 0, reason: 'closed' } as const;
+    await createPeopleGroups(desk.store).put(empty, []);
+    await desk.during(20 * minuteMs);
+    assert.deepEqual(
+      desk.got.map(({ to }) => to),
+      ['https://operators.example/', 'https://admins.example/'],
+    );
   });
 
   test('F-154: hear nothing while the exceptions are muted, and then all of them in one message', async (context) => {
