@@ -216,6 +216,7 @@ const letter = defineWorkflow('letter', { version: 1, order: Sealed }, ({ order 
   const ask = askOperator('right', {
     question: 'Is it right?',
     answer: z.object({ yes: z.boolean(), note: secret(z.string()).optional() }),
+    people: { group: 'desk', dueSeconds: 600, every: 200, escalateTo: ['leads'] },
   });
   return sequence(post, ask, charge(order.item)).on(Refused, ({ compensate }) => compensate());
 });

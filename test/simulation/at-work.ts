@@ -10,8 +10,10 @@ export const roles = [
   'sweeper',
   'bulk',
   'dead-letter',
+  'notifier',
   'client',
   'operator',
+  'desk',
 ] as const;
 export type Role = (typeof roles)[number];
 

@@ -26,6 +26,8 @@ export interface FleetOptions {
   isPassVain(): boolean;
   /** Whether a start of the bulk function would find nothing; undefined in a world without bulk runs. */
   readonly isBulkVain?: (() => boolean) | undefined;
+  /** Whether a pass of the notifier would find nothing; undefined in a world without one. */
+  readonly isNotifierVain?: (() => boolean) | undefined;
 }
 
 const sweepMs = 3_600_000;
@@ -35,7 +37,7 @@ const looksAgainMs = 1_000;
 const firstSweepMaxMs = 600_000;
 
 /** The functions that a schedule starts, and what it gives them. */
-const tasks = { supervisor: 'pass', sweeper: 'sweep', bulk: 'bulk' } as const;
+const tasks = { supervisor: 'pass', sweeper: 'sweep', bulk: 'bulk', notifier: 'notify' } as const;
 type Scheduled = keyof typeof tasks;
 
 /** All processes of the system. The fleet starts them, restarts them after a crash, and delivers their messages. */
@@ -76,6 +78,7 @@ export class Fleet {
     this.hosts.set(place, host);
     if (host.runs('supervisor')) this.superviseFrom(host, 'supervisor', around.chance.between(1, periodMs));
     if (host.runs('bulk') && this.options.isBulkVain) this.superviseFrom(host, 'bulk', around.chance.between(1, periodMs));
+    if (host.runs('notifier') && this.options.isNotifierVain) this.superviseFrom(host, 'notifier', around.chance.between(1, periodMs));
     if (host.runs('sweeper')) this.superviseFrom(host, 'sweeper', around.chance.between(1, firstSweepMaxMs));
   }
 
@@ -92,6 +95,7 @@ export class Fleet {
 
   private isVain(name: Scheduled): boolean {
     if (name === 'supervisor') return this.options.isPassVain();
+    if (name === 'notifier') return this.options.isNotifierVain?.() === true;
     return name === 'bulk' && this.options.isBulkVain?.() === true;
   }
 

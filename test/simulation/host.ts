@@ -7,7 +7,7 @@ import { readConfig } from '#runtime/config';
 import type { Invocation } from '#runtime/function';
 import { queueEvent } from '#runtime/host/event-source';
 import { createSystem, type Ports, type System } from '#runtime/system';
-import { type BulkTask, type FunctionSpec, type QueueSource, type SupervisorTask, topologyOf } from '#runtime/topology';
+import { type BulkTask, type FunctionSpec, type NotifierTask, type QueueSource, type SupervisorTask, topologyOf } from '#runtime/topology';
 import type { AgentEvent } from '#testing/world/agent-event';
 import { AgentWatch, type WatchedProcess } from '#testing/world/agent-watch';
 import { clockOf } from '#testing/world/clock';
@@ -97,7 +97,7 @@ export class SimulatedHost implements WatchedProcess {
   constructor(
     id: string,
     around: Surroundings,
-    portsOf: (host: SimulatedHost) => Pick<Ports, 'store' | 'queues' | 'publisher' | 'keys'> & { readonly remote: Remote },
+    portsOf: (host: SimulatedHost) => Pick<Ports, 'store' | 'queues' | 'publisher' | 'keys' | 'sender'> & { readonly remote: Remote },
     options: HostOptions,
   ) {
     this.id = id;
@@ -275,7 +275,7 @@ export class SimulatedHost implements WatchedProcess {
     return came.filter((id) => !failed.includes(id));
   }
 
-  async supervise(name: string, task: SupervisorTask | BulkTask): Promise<void> {
+  async supervise(name: string, task: SupervisorTask | BulkTask | NotifierTask): Promise<void> {
     await this.run(name, task);
   }
 
@@ -293,7 +293,7 @@ export class SimulatedHost implements WatchedProcess {
   }
 
   /** Runs a function within its timeout. */
-  private async run(name: string, event: SQSEvent | SupervisorTask | BulkTask): Promise<unknown> {
+  private async run(name: string, event: SQSEvent | SupervisorTask | BulkTask | NotifierTask): Promise<unknown> {
     const handler = this.handlers.get(name) as ((given: typeof event, invocation: Invocation) => unknown) | undefined;
     const spec = this.specOf(name);
     if (!handler || !spec) throw new Error(`No function of ${this.id} is called for ${name}.`);

@@ -14,7 +14,7 @@ const readers: readonly Role[] = ['submissions', 'scheduler', 'agent', 'children
 const inside: readonly Role[] = ['scheduler', 'agent', 'children'];
 const without = (some: readonly Role[], ...others: readonly Role[]): readonly Role[] => some.filter((role) => !others.includes(role));
 
-const everybody: Reach = { roles: callers, because: 'everybody calls something outside' };
+const everybody: Reach = { roles: callers, because: 'few worlds have a notifier and people who claim tasks' };
 const onlyReaders: Reach = { roles: readers, because: 'nobody else takes messages in batches' };
 const onlyInside: Reach = {
   roles: inside,

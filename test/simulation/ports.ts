@@ -12,6 +12,7 @@ import type { Ports } from '#runtime/system';
 import { isOfBulkRun } from '#testing/world/bulk-records';
 import { Channels } from '#testing/world/channels';
 import { instrumented, type PortCall } from '#testing/world/instrumented-ports';
+import { peopleRecordsBy } from '#testing/world/people-records';
 import { documentPutBy, inboxChangedBy, isDeadLetter, type Stored, storedBy } from '#testing/world/port-observer';
 import { roleAtWork } from './at-work.ts';
 import { responseQueue } from './clients.ts';
@@ -19,9 +20,12 @@ import { type Site, Unavailable } from './faults.ts';
 import type { SimulatedHost } from './host.ts';
 import type { Limits } from './limits.ts';
 import type { SimulatedQueues } from './queues.ts';
+import type { Chance } from './random.ts';
+import { Receivers } from './receivers.ts';
 import { asSent } from './stricter.ts';
 import type { Surroundings } from './surroundings.ts';
 import { cuttable } from './transactions.ts';
+import { Unheard } from './unheard.ts';
 
 const writes = ['throttled', 'answer lost', 'written twice'] as const;
 const adds = ['throttled', 'answer lost'] as const;
@@ -97,6 +101,9 @@ export class Shared {
   onBulkTurn: ((host: SimulatedHost) => void) | undefined;
   /** Called when a process reads an order for an operator. */
   onHolderTurn: ((host: SimulatedHost, orderId: string) => void) | undefined;
+  /** The receivers of messages for people, in worlds with a notifier. */
+  receivers: Receivers | undefined;
+  unheard: Unheard | undefined;
   private readonly around: Surroundings;
   private readonly queues: SimulatedQueues;
 
@@ -132,6 +139,8 @@ export class Shared {
     const document = documentPutBy(made, answer);
     if (document) this.channels.stored(document);
     if (document && isOfBulkRun(document)) this.around.record({ type: 'bulk recorded', document });
+    const ofPeople = this.receivers && peopleRecordsBy(made, answer);
+    if (ofPeople) this.around.record(ofPeople);
     const kept = inboxChangedBy(made, answer);
     if (kept) this.around.record(kept);
     if (document && isDeadLetter(document))
@@ -180,6 +189,12 @@ export class Shared {
     this.hidden.delete(orderId);
   }
 
+  /** Begins to observe what people hear. */
+  notify(chance: Chance): void {
+    this.receivers = new Receivers(this.around, chance);
+    this.unheard = new Unheard(this.database);
+  }
+
   written({ state: after, order, along }: Stored): void {
     const { orderId } = after;
     const known = this.last.get(orderId);
@@ -188,7 +203,7 @@ export class Shared {
     this.hidden.delete(orderId);
     if (after.worklist !== null && this.around.faults.hits('index never', 'store.due', () => ({ role: 'supervisor', orderId })))
       this.hidden.add(orderId);
-    this.around.record({ type: 'written', before, after, order, documents: along?.documents ?? [] });
+    this.around.record({ type: 'written', before, after, order, documents: along?.documents ?? [], role: roleAtWork() });
   }
 }
 
@@ -198,12 +213,13 @@ export function portsOf(
   shared: Shared,
   queues: SimulatedQueues,
   around: Surroundings,
-): Pick<Ports, 'store' | 'queues' | 'publisher' | 'keys'> {
+): Pick<Ports, 'store' | 'queues' | 'publisher' | 'keys' | 'sender'> {
   return {
     store: storeOf(host, shared, around),
     queues: channelOf(host, queues, around),
     publisher: publisherOf(host, shared, around),
     keys: shared.keys,
+    sender: shared.receivers?.senderFor(host),
   };
 }
 

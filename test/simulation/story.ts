@@ -1,4 +1,8 @@
+import type { Document } from '#ports/documents';
 import type { Observation } from '#testing/world/observation';
+
+/** Whether a new task says that a destination of people cannot be reached. */
+const isUnreachable = ({ content, rev }: Document): boolean => rev === 1 && content['kind'] === 'dead-letter';
 
 /** Returns the name for counting, such as the queue and type of a message, or the answer to a decision. */
 export function kindOf(observation: Observation): string {
@@ -7,6 +11,8 @@ export function kindOf(observation: Observation): string {
   if (observation.type === 'instructed') return `${observation.decision.kind} ${observation.outcome}`;
   if (observation.type === 'failed') return `${observation.name} thrown`;
   if (observation.type === 'bulk recorded') return `bulk ${observation.document.id.split('#', 1)[0]}`;
+  if (observation.type === 'people recorded' && observation.documents.some(isUnreachable)) return 'seen destination unreachable';
+  if (observation.type === 'message received') return `seen ${observation.message.type}`;
   if (observation.type === 'metered') return `a write is ${observation.outcome}`;
   if (observation.type === 'agent event') return `agent: ${observation.event.what}`;
   return `seen ${observation.type}`;
@@ -24,6 +30,14 @@ export function describe(observation: Observation): string {
       return `sent to ${observation.queue}: ${observation.body}`;
     case 'bulk recorded':
       return `recorded: ${observation.document.collection} ${observation.document.id} ${JSON.stringify(observation.document.content)}`;
+    case 'people recorded':
+      return observation.documents
+        .map(({ collection, id, content }) => `recorded: ${collection} ${id} ${JSON.stringify(content)}`)
+        .join('\n');
+    case 'message removed':
+      return `the message ${observation.id} is over`;
+    case 'message received':
+      return `${JSON.stringify(observation.destination)} gets ${observation.message.id}: ${observation.isConfirmed ? 'confirmed' : 'not confirmed'}`;
     case 'published':
       return `announced: ${observation.announcement.detailType} ${observation.announcement.id}`;
     case 'effect':

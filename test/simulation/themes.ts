@@ -5,6 +5,7 @@ import type { Clients, Reach } from './clients.ts';
 import { corrupt } from './corruption.ts';
 import { forge } from './forgeries.ts';
 import { lockOrders } from './locks.ts';
+import { notifiedIn, notifyPeople } from './notified.ts';
 import { isIn } from './random.ts';
 import { rulePeople } from './ruled.ts';
 import type { Services } from './services.ts';
@@ -47,6 +48,7 @@ export function addThemes(reach: Reach, services: Services, clients: Clients, se
   rulePeople(reach, clients, seed);
   instructMany(reach, services, clients, seed);
   lockOrders(reach, clients, seed);
+  notifyPeople(reach, clients, notifiedIn(seed));
 }
 
 /** Submits orders whose steps return secrets that are too short to be searched for. */

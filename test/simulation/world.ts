@@ -22,9 +22,11 @@ import { forgedWord } from './forgeries.ts';
 import { sources } from './host.ts';
 import { Limits } from './limits.ts';
 import { isLook } from './looks.ts';
+import { dueSoon, foundGroups, notifiedIn } from './notified.ts';
 import { portsOf, Shared } from './ports.ts';
 import { daysLateMaxMs, SimulatedQueues } from './queues.ts';
 import { type Chance, chanceOf, isIn } from './random.ts';
+import { goneMs } from './receivers.ts';
 import { restore } from './restores.ts';
 import { isDryRule } from './ruled.ts';
 import { type FirstLives, firstLivesIn, submitFirst } from './second-lives.ts';
@@ -41,8 +43,8 @@ const hour = 3_600_000;
 /** Half of the worlds use the figures of the AWS deployment, the others those of a single machine. */
 const deployedSeeds = 7_000_003;
 const restMs = 12 * hour;
-/** The supervisors' interval in worlds with messages that come days late: such a world lasts for days. */
-const daysLatePeriodMs = 60_000;
+/** The supervisors' interval in worlds that last for a day or longer: messages come days late, or a receiver is gone for a day. */
+const longPeriodMs = 60_000;
 /** The most rounds in which people decide on waiting orders at the end. */
 const roundsMax = 8;
 /** The most events of a world: one that needs more never comes to rest. */
@@ -151,6 +153,7 @@ export class World implements Surroundings {
       CLOCK_TOLERANCE_MS: String(this.toleranceMs),
       INSTANCE_LOCKED_ACTION: this.chance.pick(lockPolicies),
       ANNOUNCE_PROCESSED: this.chance.pick(['on', 'off']),
+      ...(notifiedIn(seed) ? dueSoon : {}),
     };
     this.setting = {
       client: clientName,
@@ -185,7 +188,9 @@ export class World implements Surroundings {
     // After a restore, earlier messages are gone for good.
     this.queues.daysLate = isIn(seed, 5) ? undefined : isIn(seed, 16);
     const periodMs = this.chance.pick(this.pace.periodsMs);
-    this.periodMs = this.queues.daysLate ? daysLatePeriodMs : periodMs;
+    const notified = notifiedIn(seed);
+    if (notified) this.shared.notify(notified);
+    this.periodMs = this.queues.daysLate || notified ? longPeriodMs : periodMs;
     this.fleet = new Fleet({
       around: this,
       queues: this.queues,
@@ -197,6 +202,7 @@ export class World implements Surroundings {
       portsOf: (host) => ({ ...portsOf(host, this.shared, this.queues, this), remote: this.services.remoteFor(host) }),
       nextRelease: () => this.nextRelease(),
       isBulkVain: bulkIn(seed) && (() => !this.bulkRuns.isAnyFree(this.timeline.now)),
+      isNotifierVain: notified && (() => this.shared.unheard?.isAnythingDue(this.timeline.now) !== true),
       isPassVain: () => (this.faults.over || this.faults.calm !== undefined) && !this.shared.isAnythingDue(),
     });
     this.shared.onAnnounced = ({ detailType }) => this.hear(detailType);
@@ -224,6 +230,8 @@ export class World implements Surroundings {
   async run(): Promise<Outcome> {
     await registerClient(this.shared.store, { id: clientName, responseChannels: [responseQueue], senders: ['local'] });
     await registerClient(this.shared.store, { id: strangerName, responseChannels: [], senders: ['somebody else'] });
+    const notified = notifiedIn(this.seed);
+    if (notified) await foundGroups(this.shared.store, notified, startAt);
     if (this.limited && this.shared.limits) await this.playWide(this.shared.limits, this.limited);
     if (this.firstLives) await this.playFirst(this.firstLives);
     for (let number = this.chance.pick([3, 3, 4, 6]); number > 0; number--) this.clients.submitSomething(number);
@@ -297,8 +305,8 @@ export class World implements Surroundings {
     for (let rounds = 0; this.broken.length === 0; ) {
       await this.timeline.step();
       if (!this.faults.over && this.timeline.events > troubleEventsMax) this.heal();
-      const isLate =
-        this.timeline.now > troubleUntil + restMs + (this.queues.daysLate ? daysLateMaxMs : 0) || this.timeline.events > eventsMax;
+      const lateMs = restMs + (this.queues.daysLate ? daysLateMaxMs : 0) + (this.shared.unheard ? 2 * goneMs : 0);
+      const isLate = this.timeline.now > troubleUntil + lateMs || this.timeline.events > eventsMax;
       if (isLate || (this.faults.over && isLook(this.timeline.events) && this.isQuiet())) {
         const waiting = this.waiting();
         if (isLate || waiting.length === 0) return this.checkEnd(isLate);
@@ -399,6 +407,7 @@ export class World implements Surroundings {
       ...busy.map(({ id }) => `${id} is at work`),
       ...occupied.map((queue) => `${queue} is not empty`),
       ...this.bulkRuns.unrest(this.waiting().length > 0),
+      ...(this.shared.unheard?.unrest() ?? []),
       ...(this.clients.waiting > 0 ? [`${this.clients.waiting} calls are not answered`] : []),
     ].join('; ');
   }

@@ -3,6 +3,7 @@ import { create as agent } from '../../functions/agent.ts';
 import { create as bulk } from '../../functions/bulk.ts';
 import { create as children } from '../../functions/children.ts';
 import { create as deadLetter } from '../../functions/dead-letter.ts';
+import { create as notifier } from '../../functions/notifier.ts';
 import { create as scheduler } from '../../functions/scheduler.ts';
 import { create as submissions } from '../../functions/submissions.ts';
 import { create as supervisor } from '../../functions/supervisor.ts';
@@ -13,6 +14,7 @@ export const functionsByFile: { readonly [file: string]: CreateFunction } = {
   bulk,
   children,
   'dead-letter': deadLetter,
+  notifier,
   scheduler,
   submissions,
   supervisor,

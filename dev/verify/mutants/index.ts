@@ -5,6 +5,7 @@ import { entrance } from './entrance.ts';
 import { limits } from './limits.ts';
 import { locks } from './locks.ts';
 import type { Mutant } from './mutant.ts';
+import { notifying } from './notifying.ts';
 import { rebuilding } from './rebuilding.ts';
 import { recovering } from './recovering.ts';
 import { moreReplies, replies } from './replies.ts';
@@ -32,4 +33,5 @@ export const further: readonly Mutant[] = [
   ...recovering,
   ...bulk,
   ...locks,
+  ...notifying,
 ];

@@ -95,10 +95,9 @@ export const moreReplies: readonly Mutant[] = [
   },
   {
     name: 'a fault quotes a secret input',
-    why: 'a reply quotes a secret of the request that is not in the order: the inputs of the worlds have none',
+    why: 'a service quotes its input in a refusal, and the history, the task and the message to people show it',
     file: 'lib/roles/agent/secrets.ts',
     find: "if (result.status === 'failed') return withoutInputSecrets(result, secrets);",
     replace: "if (result.status === 'failed') return withoutInputSecrets(result, []);",
-    suites: ['test/roles/operation-errors.test.ts'],
   },
 ];

@@ -7,6 +7,7 @@ import { answers } from './answers.ts';
 import { audit } from './audit.ts';
 import { backoff } from './backoff.ts';
 import { batches } from './batches.ts';
+import { bookkeeping } from './bookkeeping.ts';
 import { breakerTransitions } from './breaker-transitions.ts';
 import { bulkOutcomes } from './bulk-outcomes.ts';
 import { bulkSets } from './bulk-sets.ts';
@@ -37,6 +38,7 @@ import { fence } from './fence.ts';
 import { finishedOrders } from './finished-orders.ts';
 import { forgedReplies } from './forged-replies.ts';
 import { handledExceptions } from './handled-exceptions.ts';
+import { heardTasks } from './heard-tasks.ts';
 import { heartbeats } from './heartbeats.ts';
 import { inputs } from './inputs.ts';
 import { instructions } from './instructions.ts';
@@ -47,12 +49,14 @@ import type { Law, Setting } from './law.ts';
 import { leaseDurations } from './lease-durations.ts';
 import { leases } from './leases.ts';
 import { livelock } from './livelock.ts';
+import { messageLimits } from './message-limits.ts';
 import { newerRecords } from './newer-records.ts';
 import { olderProcesses } from './older-processes.ts';
 import { keptMessages, orderLocks } from './order-locks.ts';
 import { outbox } from './outbox.ts';
 import { overdueRequests } from './overdue-requests.ts';
 import { ownership } from './ownership.ts';
+import { peopleMessages } from './people-messages.ts';
 import { pinnedVersions } from './pinned-versions.ts';
 import { poisonMessages } from './poison-messages.ts';
 import { processState } from './process-state.ts';
@@ -63,6 +67,7 @@ import { records } from './records.ts';
 import { redaction } from './redaction.ts';
 import { redelivery } from './redelivery.ts';
 import { refusalReasons } from './refusal-reasons.ts';
+import { reminders } from './reminders.ts';
 import { repeatedInstructions } from './repeated-instructions.ts';
 import { repeatedRequests } from './repeated-requests.ts';
 import { replies } from './replies.ts';
@@ -194,6 +199,11 @@ const laws: readonly ((setting: Setting) => Law)[] = [
   bulkSets,
   bulkOutcomes,
   bulkStops,
+  peopleMessages,
+  messageLimits,
+  heardTasks,
+  reminders,
+  bookkeeping,
   endState,
 ];
 

@@ -1,10 +1,10 @@
 import type { Observation } from '#testing/world/observation';
 import { type Law, on, type Setting } from './law.ts';
 
-/** No journal, announcement, status message or log line contains a secret value, even if a service quotes it (S24). */
+/** No journal, announcement, status message, log line, task or message for people contains a secret value, even if a service quotes it (S24). */
 export const secrets = ({ secretWord, responseQueue }: Pick<Setting, 'secretWord' | 'responseQueue'>): Law => ({
   name: 'secrets',
-  after: on(['written', 'published', 'sent', 'failed'], (observation, history) => {
+  after: on(['written', 'published', 'sent', 'failed', 'people recorded', 'message received'], (observation, history) => {
     if (secretWord === undefined) return undefined;
     const texts = textsOf(observation, responseQueue);
     if (observation.type === 'written') {
@@ -18,6 +18,8 @@ export const secrets = ({ secretWord, responseQueue }: Pick<Setting, 'secretWord
 
 function textsOf(observation: Observation, responseQueue: string): string[] {
   if (observation.type === 'published') return [JSON.stringify(observation.announcement)];
+  if (observation.type === 'people recorded') return observation.documents.map(({ content }) => JSON.stringify(content));
+  if (observation.type === 'message received') return [JSON.stringify(observation.message)];
   if (observation.type === 'sent') return observation.queue === responseQueue ? [observation.body] : [];
   return observation.type === 'failed' && observation.where !== 'a booking is to be canceled' ? [observation.message] : [];
 }

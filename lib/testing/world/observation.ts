@@ -1,3 +1,5 @@
+import type { Destination } from '#core/notifications/delivery';
+import type { PeopleMessage } from '#core/notifications/message';
 import type { UndoPlan } from '#core/views/undo-plan';
 import type { Document } from '#ports/documents';
 import type { Announcement } from '#ports/event-bus';
@@ -22,6 +24,8 @@ export type Observation =
       readonly order?: OrderRecord | undefined;
       /** Documents that were written in the same transaction. */
       readonly documents?: readonly Document[];
+      /** The role that wrote it, where the world knows it. */
+      readonly role?: string | undefined;
     }
   | { readonly type: 'sent'; readonly queue: string; readonly body: string; readonly delayMs: number }
   /** A function acknowledged a message that it had processed. */
@@ -50,6 +54,12 @@ export type Observation =
   | { readonly type: 'posted invalid'; readonly submission: Submission; readonly body: string; readonly expected: string }
   /** A document of a bulk run was written by itself. The outcome `applied` is written with its order: see `written`. */
   | { readonly type: 'bulk recorded'; readonly document: Document }
+  /** Documents of tasks, notices and messages for people were written by themselves, in one transaction. */
+  | { readonly type: 'people recorded'; readonly documents: readonly Document[] }
+  /** A message for people was removed: it is delivered, or given up. */
+  | { readonly type: 'message removed'; readonly id: string }
+  /** A receiver got a message for people. `isConfirmed`: whether its answer says so. */
+  | { readonly type: 'message received'; readonly message: PeopleMessage; readonly destination: Destination; readonly isConfirmed: boolean }
   /** An operator decided on the revision `seenRev` of an order, with this answer. */
   | { readonly type: 'decided'; readonly orderId: string; readonly reason: string; readonly seenRev: number; readonly answer: Instructed }
   /**
