@@ -3,12 +3,13 @@ import { usePages } from '../api/poll.ts';
 import { useSteadyPages } from '../api/steady.ts';
 import type { Exception, ExceptionGroup } from '../api/types.ts';
 import { Chip } from '../parts/chip.tsx';
+import { OrderId } from '../parts/order-id.tsx';
 import { Spark } from '../parts/spark.tsx';
 import { Empty, Facts, Loaded, PageHead, Panel } from '../parts/states.tsx';
-import { Ago, groupName, Said, shortId, stepName } from '../parts/text.tsx';
+import { Ago, groupName, Said, stepName } from '../parts/text.tsx';
 import { useRows } from '../parts/use-rows.ts';
 import { WaitingRows } from '../parts/waiting-rows.tsx';
-import { href, orderLink, queried, setQuery } from '../router.ts';
+import { href, queried, setQuery } from '../router.ts';
 
 const choices = [
   ['open', 'Open'],
@@ -70,7 +71,6 @@ function Table({ groups, chosen }: { groups: readonly ExceptionGroup[]; chosen: 
         <tr>
           <th>What, and where</th>
           <th>Workflow</th>
-          <th>Class</th>
           <th class="num">Open</th>
           <th class="num">Count</th>
           <th>Per hour</th>
@@ -87,11 +87,10 @@ function Table({ groups, chosen }: { groups: readonly ExceptionGroup[]; chosen: 
                 aria-pressed={group === chosen}
                 onClick={() => setQuery({ group: group.fingerprint })}
               >
-                <b>{group.type}</b> <span class="soft">{group.step === null ? '' : `at ${stepName(group.step)}`}</span>
+                <b>{group.type}</b> <span class="group-step">{group.step === null ? '' : `at ${stepName(group.step)}`}</span>
               </button>
             </td>
             <td class="fit soft">{group.workflow}</td>
-            <td class="fit soft lo">{group.class}</td>
             <td class={`fit num ${group.open > 0 ? 'c-stop strong' : ''}`} data-l="open">
               {group.open}
             </td>
@@ -155,9 +154,7 @@ function Group({ group }: { group: ExceptionGroup }) {
           <ul class="mini">
             {exceptions.items.map(({ id, orderId, message, at }) => (
               <li key={id}>
-                <a class="id" href={orderLink(orderId)}>
-                  {shortId(orderId)}
-                </a>
+                <OrderId orderId={orderId} />
                 <span class="grow clip soft">
                   <Said>{message}</Said>
                 </span>
@@ -170,9 +167,9 @@ function Group({ group }: { group: ExceptionGroup }) {
           </ul>
         )}
       </Loaded>
-      {exceptions.hasMore && (
+      {exceptions.hasMore && exceptions.items.length < group.open && (
         <footer class="row between">
-          <span>{`The newest ${exceptions.items.length}`}</span>
+          <span>{`The newest ${exceptions.items.length} of ${group.open}`}</span>
           <button class="btn bare sm" type="button" disabled={exceptions.loading} onClick={exceptions.more}>
             Show more
           </button>

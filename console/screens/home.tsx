@@ -2,6 +2,7 @@ import { type Polled, usePoll } from '../api/poll.ts';
 import type { Overview, Task } from '../api/types.ts';
 import { Chip } from '../parts/chip.tsx';
 import { Icon } from '../parts/icon.tsx';
+import { Reference } from '../parts/order-id.tsx';
 import { Spark } from '../parts/spark.tsx';
 import { Empty, Failure, Loaded, Panel, Stale } from '../parts/states.tsx';
 import { Clock, Countdown, counted, Said, shortId, stepName } from '../parts/text.tsx';
@@ -80,7 +81,7 @@ const Groups = ({ groups }: Pick<Overview, 'groups'>) => (
         {groups.map((group) => (
           <li key={group.fingerprint}>
             <span class="num c-stop">{group.open}</span>
-            <span class="grow clip">
+            <span class="grow">
               <a href={href('/exceptions', { group: group.fingerprint })}>
                 <Said>{group.type}</Said>
               </a>{' '}
@@ -212,7 +213,12 @@ function Needs({ tasks }: { tasks: Polled<Page<Task>> }) {
                         {count > 1 ? (
                           <a href={href('/tasks', { fingerprint: task.fingerprint })}>{counted(count, 'order')}</a>
                         ) : (
-                          <span class="id">{task.orderId === undefined ? '' : shortId(task.orderId)}</span>
+                          task.orderId !== undefined && (
+                            <>
+                              <span class="id">{shortId(task.orderId)}</span>
+                              <Reference orderId={task.orderId} />
+                            </>
+                          )
                         )}
                       </span>
                       <span class="who soft">{isMine(task) ? 'you have it' : <Said>{task.assignee ?? 'nobody has it'}</Said>}</span>

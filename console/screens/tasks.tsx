@@ -5,6 +5,7 @@ import { useSteadyPages } from '../api/steady.ts';
 import type { Task } from '../api/types.ts';
 import { Icon } from '../parts/icon.tsx';
 import { useKeys } from '../parts/keys.ts';
+import { Reference } from '../parts/order-id.tsx';
 import { Empty, Loaded, PageHead } from '../parts/states.tsx';
 import { Ago, Countdown, Said, shortId } from '../parts/text.tsx';
 import { toast } from '../parts/toast.tsx';
@@ -168,7 +169,10 @@ const Table = ({ tasks, at, table, isResolved }: { tasks: readonly Task[]; at: n
                 </span>
               )}
             </td>
-            <td class="fit mono soft">{task.orderId === undefined ? 'no order' : shortId(task.orderId)}</td>
+            <td class="fit soft">
+              <span class="id">{task.orderId === undefined ? 'no order' : shortId(task.orderId)}</span>
+              {task.orderId !== undefined && <Reference orderId={task.orderId} />}
+            </td>
             <td class="fit soft lo">{task.group !== undefined && <Said>{task.group}</Said>}</td>
             <td class="fit" data-l={isResolved ? 'by' : 'has it'}>
               {isResolved ? (

@@ -15,8 +15,8 @@ interface Answer {
   readonly state: string;
 }
 
-/** Five orders with an address that shipping refuses, and one that only waits for shipping to answer again. */
-const references = ['bad-1', 'bad-2', 'bad-3', 'bad-4', 'bad-5', 'good-1'];
+/** Orders with an address that shipping refuses, and two that only wait for shipping to answer again: as many as a page of a group has. */
+const references = [...Array.from({ length: 8 }, (_, index) => `bad-${index + 1}`), 'good-1', 'good-2'];
 const fingerprint = async (): Promise<string> => (await read('/exceptions?type=SwitchedToFail&limit=1')).items[0]?.fingerprint ?? '';
 
 before(async () => {
@@ -63,6 +63,14 @@ function submit(reference: string): Promise<unknown> {
 const left = async (id: string): Promise<readonly string[]> =>
   (await read(`/bulk/${id}/items?outcome=left`)).items.map(({ orderId }) => orderId).toSorted();
 
+test('F-59: the page of a group names each order by its reference, and offers more only where there are more', async () => {
+  await show(`/exceptions?group=${await fingerprint()}`, page);
+  const group = page.getByRole('region', { name: 'SwitchedToFail at ship' });
+  for (const reference of references) await group.getByRole('listitem').filter({ hasText: reference }).waitFor();
+  assert.equal(await group.getByRole('button', { name: 'Show more' }).count(), 0);
+  assert.equal(await group.getByText(/^The newest/).count(), 0);
+});
+
 test('F-158: a bulk run that stopped by itself names what counts, and a new run takes the orders that it left untouched', async () => {
   const { id } = await call('POST', '/bulk', operator, {
     filter: { fingerprint: await fingerprint() },
@@ -84,6 +92,12 @@ test('F-158: a bulk run that stopped by itself names what counts, and a new run 
   await about.getByText(/^[23] of 2$/).waitFor();
   await about.getByRole('link', { name: 'SwitchedToFail at ship' }).waitFor();
   await page.getByRole('heading', { name: 'Resubmit: SwitchedToFail at ship' }).waitFor();
+
+  const row = page.getByRole('region', { name: 'Orders' }).getByRole('row').filter({ hasText: 'failed otherwise' }).first();
+  await row
+    .filter({ hasText: /bad-\d/ })
+    .filter({ hasText: 'AddressInvalid: shipping answered 422' })
+    .waitFor();
 
   await page.getByRole('link', { name: `Go on with the other ${untouched.length}…` }).click();
   await shown('/bulk/new', page);

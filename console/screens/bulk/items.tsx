@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks';
 import { apiPath } from '../../api/client.ts';
+import { type OrderFacts, useOrderFacts } from '../../api/order-facts.ts';
 import { usePages } from '../../api/poll.ts';
 import type { BulkItem, BulkRun } from '../../api/types.ts';
 import { Chip } from '../../parts/chip.tsx';
 import type { IconName } from '../../parts/icons.ts';
+import { OrderId } from '../../parts/order-id.tsx';
 import { Empty, Skeleton } from '../../parts/states.tsx';
-import { At, Said, shortId } from '../../parts/text.tsx';
-import { orderLink } from '../../router.ts';
+import { At, Said } from '../../parts/text.tsx';
 import { dealtWith } from './text.tsx';
 
 interface Verdict {
@@ -16,7 +17,17 @@ interface Verdict {
   readonly why: string;
 }
 
-function verdictOf({ outcome, verified, refusals }: BulkItem): Verdict {
+/** Why an instruction did not help: the fault of the order as it is now. */
+function whyNot(facts: OrderFacts | undefined): string {
+  if (!facts) return '';
+  const { fault, processState, outcome, undo } = facts;
+  const [stuck] = undo?.stuck ?? [];
+  const last = fault ?? stuck?.lastFault;
+  if (last) return `${last.type}: ${last.message}`;
+  return processState === 'Processed' ? `The order has ended since then: ${outcome}.` : 'The order has gone on since then.';
+}
+
+function verdictOf({ outcome, verified, refusals }: BulkItem, facts: OrderFacts | undefined): Verdict {
   const why = refusals?.map(({ code, detail }) => `${code}: ${detail}`).join(' ') ?? '';
   if (outcome === 'infeasible') return { word: 'not possible', tone: 'off', icon: 'cancel', why };
   if (outcome === 'refused') return { word: 'refused', tone: 'warn', icon: 'lock', why };
@@ -24,10 +35,8 @@ function verdictOf({ outcome, verified, refusals }: BulkItem): Verdict {
     return { word: 'moved on', tone: 'off', icon: 'skip', why: why || 'its exception is no longer the one of the set' };
   if (outcome === 'failed') return { word: 'no answer', tone: 'stop', icon: 'stop', why: why || 'it did not answer in five tries' };
   if (outcome === 'left') return { word: 'to do', tone: 'off', icon: 'idle', why: '' };
-  if (verified === 'failed-again')
-    return { word: 'failed again', tone: 'stop', icon: 'stop', why: 'the same fault at the same step: a new task is open' };
-  if (verified === 'failed-otherwise')
-    return { word: 'failed otherwise', tone: 'warn', icon: 'stop', why: 'another fault or another end: the order says which' };
+  if (verified === 'failed-again') return { word: 'failed again', tone: 'stop', icon: 'stop', why: whyNot(facts) };
+  if (verified === 'failed-otherwise') return { word: 'failed otherwise', tone: 'warn', icon: 'stop', why: whyNot(facts) };
   if (verified === 'running') return { word: 'not yet known', tone: 'work', icon: 'work', why: '' };
   return { word: verified === 'passed' ? 'passed' : 'applied', tone: 'ok', icon: 'done', why: '' };
 }
@@ -35,7 +44,7 @@ function verdictOf({ outcome, verified, refusals }: BulkItem): Verdict {
 const isOtherwise = ({ outcome, verified }: BulkItem): boolean =>
   outcome !== 'left' && (outcome !== 'applied' || verified === 'failed-again' || verified === 'failed-otherwise');
 
-/** The orders of a run. What went otherwise comes first. */
+/** The orders of a run. Those that did not pass come first. */
 export function Items({ run }: { run: BulkRun }) {
   const [isAll, setAll] = useState(false);
   const items = usePages<BulkItem>(
@@ -49,7 +58,7 @@ export function Items({ run }: { run: BulkRun }) {
   return (
     <section class="panel" aria-label="Orders">
       <header>
-        <h2>{isAll ? 'All orders' : 'What went otherwise'}</h2>
+        <h2>{isAll ? 'All orders' : 'What did not pass'}</h2>
         <span class="seg end">
           <button type="button" aria-pressed={!isAll} onClick={() => setAll(false)}>
             {`Failed or left out ${otherwise}`}
@@ -85,25 +94,9 @@ export function Items({ run }: { run: BulkRun }) {
             </tr>
           </thead>
           <tbody>
-            {shown.map((item) => {
-              const { word, tone, icon, why } = verdictOf(item);
-              return (
-                <tr key={item.orderId}>
-                  <td class="fit">
-                    <a class="id" href={orderLink(item.orderId)}>
-                      {shortId(item.orderId)}
-                    </a>
-                  </td>
-                  <td class="fit">
-                    <Chip tone={tone} icon={icon} tinted={tone !== 'ok' && tone !== 'work'}>
-                      {word}
-                    </Chip>
-                  </td>
-                  <td class="soft">{why !== '' && <Said>{why}</Said>}</td>
-                  <td class="fit num soft">{item.at !== undefined && <At at={item.at} />}</td>
-                </tr>
-              );
-            })}
+            {shown.map((item) => (
+              <Row key={item.orderId} item={item} />
+            ))}
           </tbody>
         </table>
       )}
@@ -116,5 +109,25 @@ export function Items({ run }: { run: BulkRun }) {
         </footer>
       )}
     </section>
+  );
+}
+
+function Row({ item }: { item: BulkItem }) {
+  const { orderId, outcome, verified, at } = item;
+  const stamp = verified ?? outcome;
+  const { word, tone, icon, why } = verdictOf(item, useOrderFacts(orderId, stamp));
+  return (
+    <tr>
+      <td class="fit">
+        <OrderId orderId={orderId} stamp={stamp} />
+      </td>
+      <td class="fit">
+        <Chip tone={tone} icon={icon} tinted={tone !== 'ok' && tone !== 'work'}>
+          {word}
+        </Chip>
+      </td>
+      <td class="soft why-not">{why !== '' && <Said>{why}</Said>}</td>
+      <td class="fit num soft">{at !== undefined && <At at={at} />}</td>
+    </tr>
   );
 }
