@@ -14,7 +14,7 @@ import { built } from './built.ts';
 import { commandOf, curlOf } from './commands.ts';
 import { Effects } from './effects.tsx';
 import { Fields } from './fields.tsx';
-import { kindNames, kinds, startValues } from './kinds.ts';
+import { kindNames, kinds, startValues, unfitNow } from './kinds.ts';
 import { Conflict, StaleNote } from './notes.tsx';
 
 interface Props {
@@ -59,7 +59,8 @@ export function Builder(props: Props) {
   const { kind, order, workflow, entries, close, changeKind, barred, sending, isPartOfPage = false } = props;
   const form = useForm(props);
   const { values, change, start, instruction, missing, checked, isStale, problem, busy, doCheck, apply, canApply } = form;
-  const { name, does, verb, harm, fields, unfit } = kinds[kind];
+  const { name, does, verb, harm, fields } = kinds[kind];
+  const unfit = unfitNow(kind, order);
   const errors = [...(checked?.result.refusals ?? []), ...(problem?.errors ?? [])].flatMap(({ pointer, detail }) =>
     pointer ? [{ pointer, detail }] : [],
   );
@@ -101,7 +102,7 @@ export function Builder(props: Props) {
             ))}
           </select>
         </div>
-        <p class="hint">{unfit?.(order) === undefined ? `It ${does}.` : `This does not fit now: ${unfit(order)}.`}</p>
+        <p class="hint">{unfit === undefined ? `It ${does}.` : `This does not fit now: ${unfit}.`}</p>
         <Fields
           names={fields}
           kind={kind}
@@ -262,10 +263,11 @@ function useForm({ kind, at, order, workflow, showCheck, applied, close, sending
 
 /** Checks an instruction without values when its form opens, and again after each change of the order if it can be taken back. */
 function useOwnCheck(kind: InstructionKind, order: Order, doCheck: () => void): boolean {
-  const { fields, optional, harm, unfit } = kinds[kind];
+  const { fields, optional, harm } = kinds[kind];
   const isFirst = useRef(true);
   useEffect(() => {
-    if ((fields.length === 0 || optional) && (isFirst.current || !harm) && unfit?.(order) === undefined && has('operator')) doCheck();
+    if ((fields.length === 0 || optional) && (isFirst.current || !harm) && unfitNow(kind, order) === undefined && has('operator'))
+      doCheck();
     isFirst.current = false;
   }, [order.rev]);
   return fields.length === 0 && !harm;

@@ -62,6 +62,8 @@ const shapes: { readonly [kind in InstructionKind]?: Shape } = {
     return Object.values(fields).every((field) => field === undefined) ? { missing: 'Change at least one value.' } : given('amend', fields);
   },
   migrate: (values) => (values.version === '' ? { missing: 'Give the version.' } : given('migrate', { version: number(values.version) })),
+  handle: ({ handlerWorkflow: workflow, version }) =>
+    workflow === '' ? { missing: 'Choose the workflow.' } : given('handle', { workflow, version: number(version) }),
   restart: (values, { order }) =>
     values.undoFirst === ''
       ? { missing: 'Say whether everything is undone first.' }

@@ -30,6 +30,7 @@ const options: { readonly [kind: string]: (given: Given) => readonly string[] } 
     ...flag('undo-first', given['undoFirst']),
     ...flag('keep-effects', given['keepEffects']),
   ],
+  handle: (given) => [...flag('workflow', given['workflow']), ...flag('version', given['version'])],
   migrate: (given) => flag('version', given['version']),
   amend: (given) => [
     ...flag('end-by', given['endBy']),

@@ -151,19 +151,21 @@ function RetryPath({ values, change, workflow }: FieldProps) {
   );
 }
 
-function HandlerWorkflow({ values, change, errors }: FieldProps) {
+function HandlerWorkflow({ kind, values, change, errors }: FieldProps) {
   const workflows = usePoll<{ items: readonly ListedWorkflow[] }>('/workflows?limit=100', 60_000);
-  const wrong = errors.filter(({ pointer }) => pointer.startsWith('/handle'));
+  const wrong = errors.filter(({ pointer }) => pointer.startsWith('/handle') || pointer === '/workflow');
   return (
     <div class="field">
-      <label for="instruct-handler">Another workflow that handles exceptions of this order (optional)</label>
+      <label for="instruct-handler">
+        {kind === 'handle' ? 'Workflow that handles the exception' : 'Another workflow that handles exceptions of this order (optional)'}
+      </label>
       <select
         class="input"
         id="instruct-handler"
         value={values.handlerWorkflow}
         onChange={({ currentTarget }) => change({ handlerWorkflow: currentTarget.value })}
       >
-        <option value="">none</option>
+        <option value="">{kind === 'handle' ? 'choose a workflow' : 'none'}</option>
         {[...new Set(workflows.data?.items.map(({ name }) => name))].map((name) => (
           <option key={name} value={name}>
             {name}

@@ -115,6 +115,15 @@ export const kinds: { readonly [kind in InstructionKind]: Kind } = {
     fields: ['path'],
     unfit: notUndone,
   },
+  handle: {
+    name: 'Have it handled',
+    does: 'begins a workflow for each exception of a finished order',
+    verb: 'Begin the workflow',
+    letter: 'h',
+    harm: true,
+    fields: ['handlerWorkflow', 'version'],
+    unfit: ({ processState }) => (processState === 'Processed' ? undefined : 'only for a finished order'),
+  },
   acknowledge: {
     name: 'Acknowledge',
     does: 'notes that a person has seen it',
@@ -191,6 +200,16 @@ export const kinds: { readonly [kind in InstructionKind]: Kind } = {
     fields: [],
   },
 };
+
+/** What a person may decide about an exception of a finished order. */
+const afterTheEnd: ReadonlySet<InstructionKind> = new Set(['restart', 'handle', 'acknowledge']);
+
+/** Returns why a kind makes no sense now; the check of the API decides. */
+export function unfitNow(kind: InstructionKind, order: Order): string | undefined {
+  if (order.processState !== 'Processed') return kinds[kind].unfit?.(order);
+  if (!afterTheEnd.has(kind)) return 'the order is finished';
+  return order.exceptionId === undefined ? 'the order is finished, and no exception is open' : kinds[kind].unfit?.(order);
+}
 
 export const kindNames = Object.keys(kinds) as InstructionKind[];
 

@@ -1,7 +1,7 @@
 import type { InstructionKind, Order } from '../api/types.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { shortId } from '../parts/text.tsx';
-import { kindNames, kinds } from './kinds.ts';
+import { kindNames, kinds, unfitNow } from './kinds.ts';
 
 interface Props {
   readonly order: Order;
@@ -12,11 +12,12 @@ interface Props {
 
 /** All kinds of instructions. What does not fit stays in its place, with the reason. */
 export function ActionMenu({ order, choose, lock, close }: Props) {
+  const isOver = order.processState === 'Processed';
   const onKeyDown = (event: KeyboardEvent): void => {
     const kind = kindNames.find((each) => kinds[each].letter === event.key);
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === 'l') lock();
-    else if (kind && kinds[kind].unfit?.(order) === undefined) choose(kind);
+    if (event.key === 'l' && !isOver) lock();
+    else if (kind && unfitNow(kind, order) === undefined) choose(kind);
     else return;
     event.preventDefault();
   };
@@ -24,8 +25,8 @@ export function ActionMenu({ order, choose, lock, close }: Props) {
     <Dialog title={`What to do with ${shortId(order.orderId)}`} close={close} wide>
       <ul class="action-list" onKeyDown={onKeyDown}>
         {kindNames.map((kind) => {
-          const { name, does, letter, harm, unfit } = kinds[kind];
-          const why = unfit?.(order);
+          const { name, does, letter, harm } = kinds[kind];
+          const why = unfitNow(kind, order);
           return (
             <li key={kind}>
               <button class={`action ${harm ? 'c-stop' : ''}`} type="button" disabled={why !== undefined} onClick={() => choose(kind)}>
@@ -36,13 +37,15 @@ export function ActionMenu({ order, choose, lock, close }: Props) {
             </li>
           );
         })}
-        <li>
-          <button class="action" type="button" onClick={lock}>
-            <kbd>l</kbd>
-            <b>Work on it alone…</b>
-            <span class="hint">nobody else changes it meanwhile</span>
-          </button>
-        </li>
+        {!isOver && (
+          <li>
+            <button class="action" type="button" onClick={lock}>
+              <kbd>l</kbd>
+              <b>Work on it alone…</b>
+              <span class="hint">nobody else changes it meanwhile</span>
+            </button>
+          </li>
+        )}
       </ul>
     </Dialog>
   );

@@ -17,6 +17,7 @@ export const instructionFields: { readonly [kind in OrderInstructionKind]: reado
   resume: [],
   amend: ['endBy?', 'maxFailures?', 'retry?', 'variables?', 'handle?'],
   migrate: ['version'],
+  handle: ['workflow', 'version?'],
   acknowledge: [],
 };
 

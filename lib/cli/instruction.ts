@@ -24,6 +24,7 @@ export interface GivenInstruction {
 const finalKinds: ReadonlySet<string> = new Set([
   'cancel',
   'compensate',
+  'handle',
   'mark-compensated',
   'recover',
   'restart',

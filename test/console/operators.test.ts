@@ -145,3 +145,27 @@ test('F-149: the page of an order lists the faults that a recovery has masked', 
   await page.waitForURL(/tab=History/);
   await page.unroute(`**${path}`);
 });
+
+test('F-152: the page of a finished order with an open exception offers what a person may decide, and nothing else', async () => {
+  await show('/orders?outcome=completed', page);
+  const link = page.locator('main a[href^="#/orders/ord_"]').first();
+  const path = ((await link.getAttribute('href')) ?? '').slice(1);
+  await page.route(`**${path}`, async (route) => {
+    const order = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...order, exceptionId: 'exc_1', taskId: 'tsk_1' } });
+  });
+  await show(path, page);
+  await page.getByRole('button', { name: 'Actions' }).click();
+  const menu = page.getByRole('dialog');
+  const offered = await menu.locator('button.action:not([disabled]) b').allTextContents();
+  assert.deepEqual(offered.toSorted(), ['Acknowledge…', 'Have it handled…', 'Restart…']);
+  await menu.getByRole('button', { name: /Resubmit.*the order is finished/ }).waitFor();
+  await page.keyboard.press('h');
+  await page.getByLabel('Workflow that handles the exception').selectOption('fulfil-order');
+  await page.getByRole('button', { name: /^Check/ }).click();
+  await page
+    .getByText(/^The order is finished \(completed\)/)
+    .first()
+    .waitFor();
+  await page.unroute(`**${path}`);
+});

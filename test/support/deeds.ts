@@ -54,6 +54,7 @@ export function instructionsFor({ run }: World): readonly OrderInstruction[] {
     { kind: 'amend', maxFailures: 1 },
     { kind: 'amend', handle: [{ fault: 'Refused', workflow: 'story' }] },
     { kind: 'restart', undoFirst: true, keepEffects: true },
+    { kind: 'handle', workflow: 'story' },
     ...paths.flatMap((path): OrderInstruction[] => [
       { kind: 'skip', path, effect: 'none', output: { key: 'given' } },
       { kind: 'skip', path, effect: 'done', output: { key: 'given' } },

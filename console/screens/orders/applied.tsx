@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { InstructionKind, Order } from '../../api/types.ts';
 import { kinds } from '../../instructions/kinds.ts';
 import { Icon } from '../../parts/icon.tsx';
-import { shown, stepName } from '../../parts/text.tsx';
+import { shortId, shown, stepName } from '../../parts/text.tsx';
 
 interface Given {
   readonly kind: InstructionKind;
@@ -23,12 +23,14 @@ export function useApplied(order: Order): readonly [Applied | undefined, (kind: 
   return [given && verdict(given, order), note];
 }
 
-const quiet = new Set<InstructionKind>(['acknowledge', 'suspend', 'resume', 'amend', 'migrate', 'terminate', 'mark-compensated']);
+const quiet = new Set<InstructionKind>(['acknowledge', 'suspend', 'resume', 'amend', 'migrate', 'handle', 'terminate', 'mark-compensated']);
 
 function verdict({ kind, path, rev, exceptionId }: Given, order: Order): Applied {
   const { name } = kinds[kind];
   const step = order.steps.find((each) => each.path === path);
   if (quiet.has(kind)) return { tone: 'ok', text: `Applied: ${name}.` };
+  if (kind === 'restart' && order.restartedAs !== null && order.outcome === 'completed')
+    return { tone: 'work', text: `Applied: ${name}. The order stays as it is; ${shortId(order.restartedAs)} has begun.` };
   if (order.processState === 'Processed')
     return { tone: order.outcome === 'completed' ? 'ok' : 'work', text: `Applied: ${name}. The order has ended: ${order.outcome}.` };
   if (order.processState === 'Error' && order.rev > rev && order.exceptionId !== exceptionId)

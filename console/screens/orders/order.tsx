@@ -48,7 +48,7 @@ function Whole({ order, refresh }: { order: Order; refresh: () => void }) {
   };
   useEffect(() => setOpen(undefined), [place.value]);
   const isOver = order.processState === 'Processed';
-  const mayAct = has('operator') && !isOver;
+  const mayAct = has('operator') && (!isOver || order.exceptionId !== undefined);
   useKeys(
     [
       { key: 'Backspace', what: 'Back to the orders', run: () => go('/orders') },
@@ -193,7 +193,7 @@ function Sentence({ order, history, instruct }: { order: Order; history: History
           {`${kinds.resume.name}…`}
         </button>
       )}
-      {order.taskId !== undefined && order.processState !== 'Processed' && (
+      {order.taskId !== undefined && (
         <a class="btn bare" href={href(`/tasks/${order.taskId}`)}>
           Open the task
         </a>

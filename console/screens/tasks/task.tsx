@@ -120,7 +120,13 @@ function Decide({ task, refresh }: { task: OrderTask; refresh: () => void }) {
   const drawn = useDrawn(order.data?.workflow ?? task.workflow);
   const { data } = order;
   const fallback: InstructionKind =
-    task.kind === 'undo-stuck' ? 'retry-undo' : task.kind === 'question' || !task.fault?.permanent ? 'resubmit' : 'replace-input';
+    data?.processState === 'Processed'
+      ? 'acknowledge'
+      : task.kind === 'undo-stuck'
+        ? 'retry-undo'
+        : task.kind === 'question' || !task.fault?.permanent
+          ? 'resubmit'
+          : 'replace-input';
   const kind = kindNames.find((each) => each === queried('do')) ?? fallback;
   const suggestion = task.suggestions.find(({ solutionId }) => solutionId === queried('solution'));
   const applied = (): void => {

@@ -114,6 +114,10 @@ export const InstructionBody = z.discriminatedUnion('kind', [
     undoFirst: z.boolean().describe('whether everything is undone before the new order begins'),
     keepEffects: z.boolean().exactOptional().describe('the effects of this order may stay, although the new one does them again'),
   }),
+  instruction('handle', {
+    workflow: z.string().min(1).max(128).describe('it handles each open exception of a finished order, as an order of its own'),
+    version: z.int().min(1).exactOptional().describe('its version; default: the newest one'),
+  }),
   instruction('acknowledge', {}),
   instruction('suspend', {}),
   instruction('resume', {}),

@@ -25,6 +25,7 @@ interface Options extends InstructionOptions {
   readonly interval?: number;
   readonly set?: readonly string[];
   readonly handle?: readonly string[];
+  readonly workflow?: string;
 }
 
 interface Instructing {
@@ -175,6 +176,16 @@ function handlerIn(text: string): object {
   return { fault, workflow, ...(version === undefined ? {} : { version: Number(version) }) };
 }
 
+const orderHandle = instructing({
+  kind: 'handle',
+  summary: 'Have a workflow handle exceptions of a finished order',
+  options: (command) =>
+    command
+      .requiredOption('--workflow <name>', 'it begins as an order of its own for each open exception', textOption)
+      .option('--version <number>', 'its version', wholeOption(1, 1_000_000)),
+  fields: ({ workflow, version }) => ({ workflow, ...(version === undefined ? {} : { version }) }),
+});
+
 const orderAcknowledge = instructing({ kind: 'acknowledge', summary: 'Note that you have seen an exception' });
 
 /** The command of each kind of instruction, in the order of the help. The compiler reports a kind without a command. */
@@ -194,5 +205,6 @@ export const instructionCommands: { readonly [kind in OrderInstructionKind]: Cli
   resume: orderResume,
   amend: orderAmend,
   migrate: orderMigrate,
+  handle: orderHandle,
   acknowledge: orderAcknowledge,
 };

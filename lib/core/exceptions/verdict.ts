@@ -20,6 +20,8 @@ export interface Watch {
   readonly fingerprint?: string;
   /** After a skip, or where the order resumed: the activity that started next. */
   readonly next?: string;
+  /** The exception that another order handles. */
+  readonly exceptionId?: string;
 }
 
 /** A line of the journal after the action. Lines of other types count nothing. */
@@ -27,10 +29,11 @@ type LaterFact =
   | CoreFact
   | { readonly type: 'OrderProcessed'; readonly outcome: Outcome }
   | { readonly type: 'InstructionGiven'; readonly kind: string; readonly after?: { readonly path?: unknown } }
-  | { readonly type: 'RuleActed'; readonly action: Action };
+  | { readonly type: 'RuleActed'; readonly action: Action }
+  | { readonly type: 'HandlerEnded'; readonly exceptionId: string; readonly isCompleted: boolean };
 
 /** How the actions of one kind are judged. */
-type Judgment = 'step' | 'next' | 'next-or-end' | 'undo' | 'scope';
+type Judgment = 'step' | 'next' | 'next-or-end' | 'undo' | 'scope' | 'handler';
 
 const judgments: { readonly [kind: string]: Judgment } = {
   resubmit: 'step',
@@ -46,15 +49,19 @@ const judgments: { readonly [kind: string]: Judgment } = {
   /** A scope of the order is undone: it closes, and the order goes on. */
   'compensate-scope': 'scope',
   cancel: 'undo',
+  /** A person has a workflow handle an exception of a finished order. */
+  handle: 'handler',
 };
 
 /** An instruction, or the action of a rule. */
-type Action = { readonly kind: string; readonly path?: unknown };
+type Action = { readonly kind: string; readonly path?: unknown; readonly control?: unknown };
 
 /** Returns the kind as which an action is judged. */
-export function judgedAs({ kind, path }: Action): string {
+export function judgedAs({ kind, path, control }: Action): string {
   const isOfOrder = path === undefined || path === rootPath;
   if (kind === 'recover') return isOfOrder ? 'compensate' : 'resume-at';
+  // A rule's `handle` says what becomes of its order, so its verdict is not that of the handler.
+  if (kind === 'handle' && control !== undefined) return 'handle-by-rule';
   return kind === 'compensate' && !isOfOrder ? 'compensate-scope' : kind;
 }
 
@@ -79,6 +86,7 @@ export function judge(program: Program, watch: Watch, facts: readonly { readonly
 }
 
 function judgeFact(program: Program, watch: Watch, fact: LaterFact): Watch | Verdict {
+  if (judgmentOf(watch) === 'handler') return handled(watch, fact);
   switch (fact.type) {
     case 'InstructionGiven':
       return ends.has(judgedAs({ kind: fact.kind, path: fact.after?.path })) ? 'void' : watch;
@@ -102,6 +110,12 @@ function judgeFact(program: Program, watch: Watch, fact: LaterFact): Watch | Ver
   }
 }
 
+/** A handler is judged by its own end alone. */
+function handled(watch: Watch, fact: LaterFact): Watch | Verdict {
+  if (fact.type !== 'HandlerEnded' || fact.exceptionId !== watch.exceptionId) return watch;
+  return fact.isCompleted ? 'passed' : 'failed-otherwise';
+}
+
 const judgmentOf = ({ kind }: Watch): Judgment => judgments[kind] ?? 'step';
 
 const failed = (isSame: boolean): Verdict => (isSame ? 'failed-again' : 'failed-otherwise');
@@ -119,6 +133,7 @@ function isAgain(program: Program, watch: Watch, { path, fault }: Extract<LaterF
       return watch.path !== undefined && readersOf(program, nodeAt(program, watch.path).name).includes(definitionPath(path));
     case 'undo':
     case 'scope':
+    case 'handler':
       return false;
   }
 }

@@ -4,6 +4,7 @@ import type { Amended, GivenHandler } from '#core/data/state';
 import { awaitsReply } from '#core/data/step-state';
 import { assignedIn, type Program, parentOf } from '#core/definition/program';
 import type { TransitionBuilder } from '#core/engine/transition-builder';
+import { ofWorkflow } from './handle.ts';
 import { firstOf, type InstructionKind, type InstructionRefusal, type Judged, refusal, whenFinished } from './kind.ts';
 
 /** Changes settings of this order alone. It starts nothing, and holds from the next write on. */
@@ -107,11 +108,6 @@ function ofVariables({ program }: Judged, { variables = {} }: Amend): readonly I
   );
 }
 
-function ofHandlers({ programs, newest }: Judged, { handle = [] }: Amend): readonly InstructionRefusal[] {
-  return handle.flatMap(({ workflow, version }, index) => {
-    if (!newest(workflow))
-      return [refusal('input-invalid', `The app has no workflow "${workflow}".`, { pointer: `/handle/${index}/workflow` })];
-    if (version === undefined || programs(workflow, version)) return [];
-    return [refusal('version-differs', `The app has no version ${version} of ${workflow}.`, { pointer: `/handle/${index}/version` })];
-  });
+function ofHandlers(order: Judged, { handle = [] }: Amend): readonly InstructionRefusal[] {
+  return handle.flatMap((given, index) => ofWorkflow(order, given, `/handle/${index}`));
 }

@@ -2,6 +2,7 @@ import { type Acknowledge, acknowledge } from './acknowledge.ts';
 import { type Amend, amend } from './amend.ts';
 import { type Cancel, cancel } from './cancel.ts';
 import { type Compensate, compensate } from './compensate.ts';
+import { type Handle, handle } from './handle.ts';
 import type { InstructionKind } from './kind.ts';
 import { type MarkCompensated, markCompensated } from './mark-compensated.ts';
 import { type Migrate, migrate } from './migrate.ts';
@@ -16,6 +17,7 @@ import { type Skip, skip } from './skip.ts';
 import { type Suspend, suspend } from './suspend.ts';
 import { type Terminate, terminate } from './terminate.ts';
 
+export { handlersMax } from './handle.ts';
 export { resumeAt };
 
 /** The kinds of instructions. A new kind needs a file in this folder, its name here and its shape below. */
@@ -24,6 +26,7 @@ const kinds = {
   amend,
   cancel,
   compensate,
+  handle,
   'mark-compensated': markCompensated,
   migrate,
   recover,
@@ -44,6 +47,7 @@ export type OrderInstruction =
   | Amend
   | Cancel
   | Compensate
+  | Handle
   | MarkCompensated
   | Migrate
   | Recover

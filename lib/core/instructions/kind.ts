@@ -71,6 +71,8 @@ export interface Judged {
   readonly openReports: number;
   /** The order that replaces this one. */
   readonly restartedAs?: string | undefined;
+  /** The number of orders that handle exceptions of this one, and have not ended. */
+  readonly handlers?: number | undefined;
   readonly schemas: Schemas;
   /** The activities in the journal, for kinds that read it; empty for the others. */
   readonly past: Past;

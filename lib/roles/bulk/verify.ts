@@ -53,6 +53,7 @@ async function judged(loaded: Loaded, { orderId, seq, kind }: AppliedOrder, jour
     kind: judgedAs({ kind, path: chosen }),
     ...(path ? { path } : {}),
     ...(fingerprint === undefined ? {} : { fingerprint }),
+    ...(kind === 'handle' ? { exceptionId: exceptionIdOf(orderId, seq) } : {}),
   };
   const verdict = judge(loaded.program, watch, isGiven ? others : journal);
   return typeof verdict === 'string' ? verdictOfRun(verdict) : 'running';

@@ -11,6 +11,7 @@ import { timeText } from '#ports/messages';
 import { type OrderRecord, type StateHead, type StateRecord, subjectOf } from '#ports/records';
 import { validatorOf } from '#ports/util/validation';
 import { isReport, openReportsMax } from '#roles/exceptions/causes';
+import type { Instance } from '#roles/scheduler/instance';
 import type { PlannedWrite } from '#roles/scheduler/types';
 import { bodyProblems, type SubmissionProblem } from '#roles/submission/submission';
 import { type Given, isInstruction, type Signal } from './instruction.ts';
@@ -39,7 +40,7 @@ export interface Decided {
   readonly program: Program;
   readonly order: Pick<OrderRecord, 'orderId' | 'body' | 'firstGeneration'>;
   readonly record: Pick<StateRecord, 'processState' | 'outcome' | 'suspended' | 'open' | 'restartedAs'>;
-  readonly instance: { readonly state: State };
+  readonly instance: Pick<Instance, 'state' | 'rules'>;
 }
 
 /** Returns the order as the kinds of instructions see it. */
@@ -56,6 +57,7 @@ export const judgedOf = (
   openCauses: record.open?.length ?? 0,
   openReports: record.open?.filter(isReport).length ?? 0,
   restartedAs: record.restartedAs,
+  handlers: instance.rules?.handlers?.length,
   schemas,
   past,
   programs: (name, version) => definitions?.program(name, version),

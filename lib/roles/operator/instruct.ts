@@ -218,7 +218,16 @@ const nothingToDo = refusal(
 
 /** Whether the order goes on with what the decision brings. A constraint never keeps a person from stopping or ending an order. */
 const keepsGoing = ({ kind }: Given): boolean => !endings.has(kind);
-const endings: ReadonlySet<Given['kind']> = new Set(['report', 'cancel', 'compensate', 'terminate', 'restart', 'suspend', 'acknowledge']);
+const endings: ReadonlySet<Given['kind']> = new Set([
+  'report',
+  'cancel',
+  'compensate',
+  'terminate',
+  'restart',
+  'suspend',
+  'acknowledge',
+  'handle',
+]);
 
 const forbidden = ({ id, name }: Rule): InstructionRefusal =>
   refusal('constraint', `The rule ${id} forbids this: ${name.replace(/\.$/, '')}. Give other values, or change the rule.`);

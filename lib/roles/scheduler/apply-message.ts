@@ -7,8 +7,9 @@ import { withKey } from '#roles/operator/idempotency';
 import type { Instruction, Signal } from '#roles/operator/instruction';
 import { claim, isUnclaimed, resume, start } from './claiming.ts';
 import { addFacts, applyEvent, current, type Draft, lock, patchRecord } from './draft.ts';
+import { afterHandler, handleFinished } from './finished-handlers.ts';
 import { saidBy, standing } from './given-instructions.ts';
-import { handlerEnded, withoutHandlers } from './handlers.ts';
+import { withoutHandlers } from './handlers.ts';
 import { inconsistent } from './inconsistencies.ts';
 import { noteMasked } from './masking.ts';
 import { lockFor, unlock } from './order-lock.ts';
@@ -55,7 +56,7 @@ function appliedMessage(draft: Draft, message: Incoming): Draft {
     case 'report':
       return report(draft, message);
     case 'handled':
-      return handlerEnded(draft, message);
+      return afterHandler(draft, message);
     case 'inconsistent':
       return inconsistent(draft, message);
     case 'unattended':
@@ -92,7 +93,7 @@ function instruct(draft: Draft, { instruction, key, past = new Map(), solution }
   const noted = addFacts({ ...draft, instance: withKey(draft.instance, key) }, [given]);
   const kept = { kind, ...(fits(said, saidBytesMax) ? said : {}) };
   const decided = withoutTasks(
-    noteRestart(
+    noteFollowers(
       {
         ...noted,
         decidedBy: {
@@ -119,6 +120,9 @@ function instruct(draft: Draft, { instruction, key, past = new Map(), solution }
   if (kind === 'resubmit' && claimed.instance.state.phase === 'initialized') return start(claimed);
   return applyEvent(claimed, content);
 }
+
+/** Notes the orders that begin because of an instruction. */
+const noteFollowers = (draft: Draft, instruction: Instruction): Draft => handleFinished(noteRestart(draft, instruction), instruction);
 
 /** Returns the fact of an instruction: how the order stood, and what the instruction says. */
 function givenFact(draft: Draft, instruction: Instruction, said: JsonObject) {

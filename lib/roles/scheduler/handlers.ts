@@ -2,7 +2,7 @@ import type { AfterHandler } from '#core/data/event';
 import { engineFault, engineFaults } from '#core/data/fault';
 import type { JsonObject } from '#core/data/json';
 import type { Blocked } from '#core/data/state';
-import { resumeAt } from '#core/instructions/index';
+import { handlersMax, resumeAt } from '#core/instructions/index';
 import { pastOf } from '#core/instructions/past';
 import { ruleFailed } from '#core/rules/faults';
 import type { DecidedAction, Decision } from '#core/rules/situation';
@@ -13,12 +13,9 @@ import { judgedOf } from '#roles/operator/feasibility';
 import { handlerIdOf } from '#roles/submission/submission';
 import { resume } from './claiming.ts';
 import { addFacts, addToOutbox, applyEvent, type Draft, patchRecord } from './draft.ts';
-import type { RunningHandler } from './instance.ts';
+import type { RunningHandler } from './running-handler.ts';
 import { wholeJournal } from './step-report.ts';
 import type { Incoming } from './types.ts';
-
-/** Most handlers of one order that run at the same time. */
-export const handlersMax = 4;
 
 type Handle = Extract<DecidedAction, { kind: 'handle' }>;
 
@@ -60,7 +57,7 @@ export function beginHandler(
 }
 
 /** Returns the message that begins a handler, or has it report again if it has ended. */
-const handleEntry = ({ record }: Draft, seq: number, again?: number): OutboxEntry => ({
+export const handleEntry = ({ record }: Draft, seq: number, again?: number): OutboxEntry => ({
   id: `${announcedAs(record)}/handler/${seq}${again === undefined ? '' : `/${again}`}`,
   kind: 'status',
   channel: queueNames.submissions,
@@ -93,7 +90,7 @@ export const withoutHandlers = (draft: Draft): Draft =>
       )
     : draft;
 
-function withHandlers(draft: Draft, handlers: readonly RunningHandler[]): Draft {
+export function withHandlers(draft: Draft, handlers: readonly RunningHandler[]): Draft {
   const { handlers: _, ...rules } = draft.instance.rules ?? {};
   return { ...draft, instance: { ...draft.instance, rules: handlers.length > 0 ? { ...rules, handlers } : rules }, changed: true };
 }
@@ -124,7 +121,7 @@ const free = (draft: Draft): Draft => patchRecord(draft, { suspended: false });
 const ended = (draft: Draft, isCompleted: boolean): Draft =>
   applyEvent(free(draft), isCompleted ? { type: 'terminated' } : { type: 'canceled', outcome: 'compensated' });
 
-const notCompleted = (handler: string, message: string) =>
+export const notCompleted = (handler: string, message: string) =>
   engineFault(engineFaults.childNotCompleted, `The handler ${handler} did not complete: ${message}`, { data: { handler } });
 
 function blockedBy(draft: Draft, { place, control }: RunningHandler, fault: ReturnType<typeof notCompleted>): Draft {

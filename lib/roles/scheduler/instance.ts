@@ -6,7 +6,6 @@ import type { WorkflowDefinition } from '#core/definition/definition';
 import type { Handling } from '#core/exceptions/exception';
 import type { UnattendedReason } from '#core/exceptions/unattended';
 import type { RuleMemory } from '#core/rules/memory';
-import type { RuleControl } from '#core/rules/rule';
 import type { AskedRule, DecidedAction, RuleFact } from '#core/rules/situation';
 import { UnreadableRecordError } from '#ports/errors';
 import type { Note, OrderRecord, Outcome, StateRecord } from '#ports/records';
@@ -17,6 +16,7 @@ import { longWaitMs as usualMs } from './deadlines.ts';
 import type { Standing } from './given-instructions.ts';
 import type { Recorded } from './recorded-events.ts';
 import type { RuleWatch } from './rule-watches.ts';
+import type { RunningHandler } from './running-handler.ts';
 import { lengthened, shortened } from './short-form.ts';
 import type { TaskWatch } from './task-watches.ts';
 
@@ -131,19 +131,6 @@ export interface OrderRules {
   readonly lateSince?: { readonly [eventId: string]: number };
   /** The orders that handle exceptions of this one, and have not ended. */
   readonly handlers?: readonly RunningHandler[];
-}
-
-/** An order that handles an exception of another one. */
-export interface RunningHandler {
-  /** The number of the exception. */
-  readonly seq: number;
-  readonly orderId: string;
-  readonly workflow: { readonly name: string; readonly version?: number };
-  readonly control: RuleControl;
-  /** The path of the activity that the exception is about. */
-  readonly place: string;
-  /** The path at which this order goes on when its handler has ended; only with `control: 'resumed'`. */
-  readonly path?: string;
 }
 
 /** Number of idempotency keys of API calls that the instance itself keeps; others are documents. Every write of the order is billed for them. */

@@ -2,7 +2,7 @@ import { isJudged, judge, judgedAs, type Verdict, type Watch } from '#core/excep
 import { announcedAs, type OpenCause, type OutboxEntry } from '#ports/records';
 import type { Cause } from '#roles/exceptions/causes';
 import { exceptionFingerprintOf } from '#roles/exceptions/causes';
-import { taskIdOf } from '#roles/exceptions/ids';
+import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
 import { addToOutbox, type Draft } from './draft.ts';
 
 /** An instruction that has resolved a task, and whose effect is not known yet. */
@@ -29,6 +29,7 @@ export function watchInstruction(draft: Draft, { seq, hasNoTask, ...told }: Open
     kind,
     ...(path === undefined ? {} : { path }),
     ...(fingerprint === undefined ? {} : { fingerprint }),
+    ...(kind === 'handle' ? { exceptionId: exceptionIdOf(record.orderId, seq) } : {}),
     task: { orderId: record.orderId, submittedAt: record.submittedAt, seq },
     since: given?.seq ?? instance.seq,
   };

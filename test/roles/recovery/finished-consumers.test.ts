@@ -4,9 +4,9 @@ import { defineAgent, defineApp, defineWorkflow, operation, sequence } from 'red
 import * as z from 'zod';
 import type { OrderInstruction } from '#core/instructions/index';
 import { queueNames } from '#ports/messages';
-import { taskIdOf } from '#roles/exceptions/ids';
-import { taskOf } from '#roles/exceptions/read';
-import { restartIdOf } from '#roles/submission/submission';
+import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
+import { exceptionOf, taskOf } from '#roles/exceptions/read';
+import { handlerIdOf, restartIdOf } from '#roles/submission/submission';
 import { failed, journalOf, ok, openDesk, submitted, timePasses } from '../support.ts';
 
 const Lot = z.object({ lot: z.string() });
@@ -23,12 +23,23 @@ const saleOf = (version: number) =>
       worker.send({ lot: order.lot }).noUndo(),
     ),
   );
-const app = defineApp({ workflows: [saleOf(1), saleOf(2)], agents: [worker] });
+const Handled = z.object({
+  exception: z.looseObject({ id: z.string(), type: z.string() }),
+  orderId: z.string(),
+  order: Lot,
+  outputs: z.looseObject({}),
+});
+/** Takes goods back that were sold from a lot which went back. */
+const fetchBack = defineWorkflow('fetch-back', { version: 1, order: Handled }, ({ order }) =>
+  sequence(worker.release({ lot: order.order.lot }).noUndo()),
+);
+const other = defineWorkflow('other', { version: 1, order: z.strictObject({ nothing: z.string() }) }, () => sequence());
+const app = defineApp({ workflows: [saleOf(1), saleOf(2), fetchBack, other], agents: [worker] });
 
 /** A sale that is finished, and has read what another order undoes now. */
 async function finished(context: TestContext, { writesAndSendsAtomically = true, ends = 'completed' } = {}) {
   const desk = openDesk(context, app, { writesAndSendsAtomically });
-  const orderId = await submitted(desk, { lot: '4711' });
+  const orderId = await submitted(desk, { lot: '4711' }, { workflow: 'sell' });
   let calls = 0;
   const instruct = (instruction: OrderInstruction, dryRun = false, of = orderId) =>
     timePasses(
@@ -155,4 +166,80 @@ test('F-152: a step that was at work when its order was terminated may be done, 
     'the step at work needs no undo',
   );
   assert.equal((await instruct(restart)).outcome, 'done');
+});
+
+const fetched = { kind: 'handle', workflow: 'fetch-back' } as const;
+
+for (const writesAndSendsAtomically of [true, false])
+  test(`F-128, F-152: a workflow handles the exception of a finished order, ${writesAndSendsAtomically ? 'with the write' : 'after it'}`, async (context) => {
+    const { desk, orderId, instruct, tell, codes, task } = await finished(context, { writesAndSendsAtomically });
+    assert.deepEqual(await codes(fetched), [['finished', undefined]], 'nothing is wrong with it yet');
+    await tell('undo-1');
+    const before = await desk.state(orderId);
+    const planned = await instruct(fetched, true);
+    assert.equal(planned.outcome === 'planned' && planned.check.feasible, true);
+    assert.deepEqual(await desk.state(orderId), before, 'a dry run changes nothing');
+    assert.equal((await instruct(fetched)).outcome, 'done');
+    assert.partialDeepStrictEqual(await task(), {
+      state: 'resolved',
+      verified: 'running',
+      resolution: { instruction: { kind: 'handle' } },
+    });
+
+    const handler = handlerIdOf(orderId, 1);
+    for (let count = 0; count < 2; count++) {
+      await desk.deliver('submissions');
+      await desk.send('submissions', { v: 1, type: 'handle', orderId, seq: 1 });
+    }
+    const request = await desk.request();
+    assert.deepEqual([request.orderId, request.operation, request.input], [handler, 'release', { lot: '4711' }]);
+    const begun = await desk.store.load(handler);
+    assert.deepEqual(begun?.order.handles, { orderId, seq: 1 });
+    assert.partialDeepStrictEqual(begun?.order.body, { exception: { id: exceptionIdOf(orderId, 1), type: 'Inconsistent' }, orderId });
+    await desk.answer(request, ok({}));
+    await desk.deliver(queueNames.wakeUps);
+    await desk.deliver(queueNames.wakeUps);
+    assert.equal((await task())?.verified, 'passed');
+    const { processState, outcome, open, causes } = await desk.state(orderId);
+    assert.deepEqual([processState, outcome, open, causes], ['Processed', 'completed', [], 1]);
+    const facts = (await journalOf(desk, orderId)).filter(({ type }) => type === 'HandlerStarted' || type === 'HandlerEnded');
+    assert.deepEqual(
+      facts.map(({ type }) => type),
+      ['HandlerStarted', 'HandlerEnded'],
+    );
+    assert.deepEqual(await codes(fetched), [['finished', undefined]], 'the exception is handled');
+  });
+
+for (const [workflow, how] of [
+  ['fetch-back', 'is terminated'],
+  ['other', 'cannot take the exception'],
+] as const)
+  test(`F-128, F-152: if the handler of a finished order ${how}, a person gets another task`, async (context) => {
+    const { desk, orderId, instruct, tell, task } = await finished(context);
+    await tell('undo-1');
+    assert.equal((await instruct({ kind: 'handle', workflow })).outcome, 'done');
+    await desk.deliver('submissions');
+    if (workflow === 'fetch-back') await instruct({ kind: 'terminate' }, false, handlerIdOf(orderId, 1));
+    await desk.deliver(queueNames.wakeUps);
+    assert.equal((await task())?.verified, 'failed-otherwise');
+    assert.partialDeepStrictEqual(await task(2), { state: 'open', fault: { type: 'ChildNotCompleted', source: 'order/reserve' } });
+    assert.equal((await exceptionOf(exceptionIdOf(orderId, 2), desk.store))?.causedBy, exceptionIdOf(orderId, 1));
+    assert.deepEqual((await desk.state(orderId)).outcome, 'completed');
+    assert.equal((await instruct(restart)).outcome, 'done', 'the person decides otherwise');
+    assert.equal((await task())?.verified, 'failed-otherwise');
+  });
+
+test('F-128: a handler is refused for an order that is not finished, without its workflow, and beyond four at a time', async (context) => {
+  const { desk, orderId, instruct, tell, codes } = await finished(context);
+  const live = await submitted(desk, { lot: '1' }, { workflow: 'sell' });
+  const refused = await instruct(fetched, false, live);
+  assert.deepEqual(refused.outcome === 'infeasible' && refused.refusals.map(({ code }) => code), ['nothing-to-do']);
+  await tell('undo-1');
+  assert.deepEqual(await codes({ ...fetched, workflow: 'nobody' }), [['input-invalid', undefined]]);
+  assert.deepEqual(await codes({ ...fetched, version: 7 }), [['version-differs', undefined]]);
+  for (const id of ['undo-2', 'undo-3', 'undo-4']) await tell(id);
+  assert.equal((await instruct(fetched)).outcome, 'done');
+  await tell('undo-5');
+  assert.deepEqual(await codes(fetched), [['too-large', undefined]]);
+  assert.equal((await desk.state(orderId)).open?.length, 1);
 });

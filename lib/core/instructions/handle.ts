@@ -1,0 +1,48 @@
+import { firstOf, type InstructionKind, type InstructionRefusal, type Judged, refusal, whenFinished } from './kind.ts';
+
+/** Has another workflow handle the open exceptions of a finished order. The order stays as it is. Source: people.md §12. */
+export interface Handle {
+  readonly kind: 'handle';
+  readonly workflow: string;
+  /** Default: the newest one. */
+  readonly version?: number;
+}
+
+/** Most handlers of one order that run at the same time. */
+export const handlersMax = 4;
+
+export const handle: InstructionKind<Handle> = {
+  refusals: (order, instruction) =>
+    firstOf(
+      () => whenAtWork(order),
+      () => [...ofWorkflow(order, instruction), ...whenTooMany(order)],
+    ),
+  staysStopped: () => true,
+  apply: () => undefined,
+};
+
+function whenAtWork(order: Judged): readonly InstructionRefusal[] {
+  if (order.processState === 'Processed') return order.openReports > 0 ? [] : whenFinished(order);
+  return [refusal('nothing-to-do', 'The order is not finished. To have a workflow handle its exceptions, amend it with "handle".')];
+}
+
+/** Returns the reasons against a workflow that the app does not have. */
+export function ofWorkflow(
+  { programs, newest }: Judged,
+  { workflow, version }: Pick<Handle, 'workflow' | 'version'>,
+  pointer = '',
+): readonly InstructionRefusal[] {
+  if (!newest(workflow)) return [refusal('input-invalid', `The app has no workflow "${workflow}".`, { pointer: `${pointer}/workflow` })];
+  if (version === undefined || programs(workflow, version)) return [];
+  return [refusal('version-differs', `The app has no version ${version} of ${workflow}.`, { pointer: `${pointer}/version` })];
+}
+
+const whenTooMany = ({ openReports, handlers = 0 }: Judged): readonly InstructionRefusal[] =>
+  openReports + handlers <= handlersMax
+    ? []
+    : [
+        refusal(
+          'too-large',
+          `${openReports} exceptions are open and ${handlers} handlers are at work; the maximum is ${handlersMax} handlers. Wait, or decide otherwise.`,
+        ),
+      ];

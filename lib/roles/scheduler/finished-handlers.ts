@@ -1,0 +1,45 @@
+import type { OpenCause } from '#ports/records';
+import { isReport } from '#roles/exceptions/causes';
+import { exceptionIdOf } from '#roles/exceptions/ids';
+import type { Instruction } from '#roles/operator/instruction';
+import { handlerIdOf } from '#roles/submission/submission';
+import { addFacts, addToOutbox, type Draft } from './draft.ts';
+import { handleEntry, handlerEnded, notCompleted, withHandlers } from './handlers.ts';
+import { recorded } from './recorded-reports.ts';
+import type { RunningHandler } from './running-handler.ts';
+import type { Incoming } from './types.ts';
+
+/** Begins an order for each open exception of a finished order, if the instruction says so. Its id follows from the exception. */
+export function handleFinished(draft: Draft, instruction: Instruction): Draft {
+  if (instruction.kind !== 'handle') return draft;
+  const { record, instance } = draft;
+  const { workflow: name, version } = instruction;
+  const handlerOf = ({ seq, path }: OpenCause): RunningHandler => ({
+    seq,
+    orderId: handlerIdOf(record.orderId, seq),
+    workflow: { name, ...(version === undefined ? {} : { version }) },
+    control: 'parallel',
+    place: path ?? '',
+    ofFinished: true,
+  });
+  const handlers = (record.open ?? []).filter(isReport).map(handlerOf);
+  const begun = withHandlers(draft, [...(instance.rules?.handlers ?? []), ...handlers]);
+  const facts = handlers.map(
+    ({ seq, orderId }) =>
+      ({ type: 'HandlerStarted', exceptionId: exceptionIdOf(record.orderId, seq), handler: orderId, workflow: name }) as const,
+  );
+  return addToOutbox(
+    addFacts(begun, facts),
+    handlers.map(({ seq }) => handleEntry(begun, seq)),
+  );
+}
+
+/** Notes the end of a handler. If it did not complete what it was to do for a finished order, a person hears of it. */
+export function afterHandler(draft: Draft, ended: Extract<Incoming, { type: 'handled' }>): Draft {
+  const handler = draft.instance.rules?.handlers?.find(({ seq }) => seq === ended.seq);
+  const noted = handlerEnded(draft, ended);
+  if (!handler?.ofFinished || ended.isCompleted) return noted;
+  const fault = notCompleted(ended.handler, ended.message);
+  const about = handler.place === '' ? fault : { ...fault, source: handler.place };
+  return recorded(noted, about, exceptionIdOf(draft.record.orderId, ended.seq));
+}
