@@ -26,13 +26,22 @@ function installed(...parts) {
   }
 }
 
+/** Returns the version of an installed package; undefined while npm is still writing it. */
+function versionIn(folder) {
+  try {
+    return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).version;
+  } catch {
+    return undefined;
+  }
+}
+
 function suitableNode() {
   if (isGood(process.versions.node)) return process.execPath;
   const [platform, program] = process.platform === 'win32' ? ['win', 'node.exe'] : [process.platform, 'node'];
   // The package for all platforms, which a user may have, and the build for this one.
   for (const name of ['node', `node-${platform}-${process.arch}`]) {
     const binary = installed(name, 'bin', program);
-    if (binary && isGood(JSON.parse(readFileSync(join(dirname(dirname(binary)), 'package.json'), 'utf8')).version)) return binary;
+    if (binary && isGood(versionIn(dirname(dirname(binary))) ?? '0.0')) return binary;
   }
   return undefined;
 }

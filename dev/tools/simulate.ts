@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { coveragePage } from '../../test/simulation/coverage.ts';
 import { coverageTable, landingTable } from '../../test/simulation/landing.ts';
-import { simulate, tableOf } from '../../test/simulation/simulate.ts';
+import { type Summary, simulate, tableOf } from '../../test/simulation/simulate.ts';
 import { commitLoaded } from './commit.ts';
 
 /**
@@ -24,8 +24,14 @@ const { values } = parseArgs({
 const seed = wholeNumber('--seed', values.seed);
 const runs = wholeNumber('--runs', values.runs ?? (values.trace ? '1' : '200'));
 
+const progressEvery = 250;
+let shown = 0;
+
 const begun = performance.now();
-const summary = await simulate(seed, runs, values.trace ? (line) => void process.stdout.write(`${line}\n`) : undefined);
+const summary = await simulate(seed, runs, {
+  story: values.trace ? (line) => void process.stdout.write(`${line}\n`) : undefined,
+  onPlayed: showProgress,
+});
 const durationMs = Math.round(performance.now() - begun);
 const { simulatedMs, ...counts } = summary;
 const landed = tableOf(
@@ -43,10 +49,17 @@ const printed = {
   ...counts,
   landed,
 };
-for (const { wrong, again } of summary.broken) process.stderr.write(`${wrong.join('\n')}\n  again: ${again}\n`);
 if (values.coverage) writeFileSync(values.coverage, coverage(values.coverage));
 process.stdout.write(values.table ? `${landingTable(summary)}\n` : `${JSON.stringify(printed)}\n`);
 process.exitCode = summary.broken.length > 0 ? 1 : 0;
+
+/** Prints each broken world at once, and from time to time how many were played. */
+function showProgress({ runs: played, broken }: Summary): void {
+  const { wrong, again } = broken[shown] ?? {};
+  if (wrong) process.stderr.write(`${wrong.join('\n')}\n  again: ${again}\n`);
+  shown = broken.length;
+  if (played % progressEvery === 0 && played < runs) process.stderr.write(`${played} of ${runs} worlds played, ${shown} broken\n`);
+}
 
 function coverage(file: string): string {
   return file.endsWith('.md') ? coveragePage(summary, { seed, commit: commitLoaded(), file }) : coverageTable(summary);

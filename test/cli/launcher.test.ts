@@ -15,6 +15,9 @@ function installedWith(folder: string, files: { readonly [name: string]: string 
   return join(folder, 'bin/redress.js');
 }
 
+/** A module that makes a process believe in an old Node. */
+const old = 'data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"20.1.0"}})';
+
 describe('bin/redress.js', () => {
   test('runs the sources of a checkout and passes on their exit code', async () => {
     assert.match((await run(launcher, ['--version'])).out, /^\d+\.\d+\.\d+\n$/);
@@ -50,7 +53,6 @@ describe('bin/redress.js', () => {
 
   test('on an old Node, it runs the program with a newer one that is installed as a package', async (context) => {
     const folder = join(folderFor(context), 'node_modules/redress');
-    const old = 'data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"20.1.0"}})';
     const installed = { '../commander/package.json': '{}', 'dist/lib/cli/main.js': '' };
     assert.match(
       (await run('--import', [old, installedWith(folder, installed)])).err,
@@ -65,6 +67,18 @@ describe('bin/redress.js', () => {
     });
     chmodSync(join(folder, build, 'bin/node'), 0o755);
     assert.match((await run('--import', [old, program, 'order', 'list'])).out, /^newer: .*main\.js order list\n$/);
+  });
+
+  test('on an old Node, a newer one that npm has not written completely is as good as none', async (context) => {
+    const folder = join(folderFor(context), 'node_modules/redress');
+    const build = `../node-${process.platform}-${process.arch}`;
+    const program = installedWith(folder, {
+      '../commander/package.json': '{}',
+      'dist/lib/cli/main.js': '',
+      [`${build}/bin/node`]: '',
+    });
+    const { code, err } = await run('--import', [old, program]);
+    assert.deepEqual([code, err.includes('needs Node 22.18 or newer')], [2, true]);
   });
 
   test('passes signals on, so that the system can drain', async (context) => {

@@ -38,12 +38,22 @@ export const nothing = (): Summary => ({
   landed: {},
 });
 
+interface Watching {
+  /** Receives each line of the story of each world. */
+  readonly story?: ((line: string) => void) | undefined;
+  /** Called after each world. */
+  readonly onPlayed?: ((summary: Summary) => void) | undefined;
+}
+
 /** Runs one world for each seed, beginning with `first`. */
-export async function simulate(first: number, runs: number, story?: (line: string) => void): Promise<Summary> {
+export async function simulate(first: number, runs: number, { story, onPlayed }: Watching = {}): Promise<Summary> {
   const summary = nothing();
   // Read the commit now: if a law is broken hours later, the checkout may have changed.
   commitLoaded();
-  for (let seed = first; seed < first + runs; seed++) addOutcome(summary, await new World(seed, story).run());
+  for (let seed = first; seed < first + runs; seed++) {
+    addOutcome(summary, await new World(seed, story).run());
+    onPlayed?.(summary);
+  }
   return summary;
 }
 
