@@ -125,7 +125,7 @@ export function Builder(props: Props) {
         <div class="body stack effect-part">
           {checked && !isStale && !isPartOfPage && <Effects check={checked.result} />}
           {isStale && !form.rechecks && (
-            <StaleNote order={order} entries={entries} rev={checked?.rev ?? 0} isOther={checked?.rev !== order.rev} />
+            <StaleNote order={order} entries={entries} rev={checked?.rev ?? 0} hasOrderChanged={checked?.rev !== order.rev} />
           )}
           {problem && <Conflict problem={problem} />}
         </div>

@@ -5,28 +5,28 @@ import { ProblemNote } from '../parts/problem.tsx';
 import { Said } from '../parts/text.tsx';
 import { ageOf } from '../time.ts';
 
-/** Says that the check is too old, and who changed the order since then. */
+/** Says that the check is too old, and names the last instruction. */
 export function StaleNote({
   order,
   entries,
   rev,
-  isOther,
+  hasOrderChanged,
 }: {
   order: Order;
   entries: readonly HistoryEntry[];
   rev: number;
-  isOther: boolean;
+  hasOrderChanged: boolean;
 }) {
   const given = entries.findLast(({ type }) => type === 'InstructionGiven');
   return (
     <div class="note warn" role="status">
       <Icon name="clock" />
       <div>
-        {isOther
+        {hasOrderChanged
           ? `The order has changed since you checked (from ${rev} to ${order.rev}). `
           : 'You have changed the form since you checked. '}
         Check again before you apply.
-        {isOther && given && (
+        {hasOrderChanged && given && (
           <div class="soft">
             The last instruction: {String(given['kind'])} by <Said>{String(given['by'])}</Said>, {ageOf(given.at)} ago: “
             <Said>{String(given['reason'])}</Said>”.

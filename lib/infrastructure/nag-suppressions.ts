@@ -50,7 +50,7 @@ export function acknowledgeFindings(system: OrderProcessing): void {
       say(
         mapping,
         'Serverless::Serverless-LambdaEventSourceMappingDestination',
-        'SQS event sources do not support this destination. The queue has a dead-letter queue.',
+        'A function that SQS invokes cannot have an on-failure destination. Its queue has a dead-letter queue.',
       );
   }
 

@@ -1,23 +1,24 @@
 import { type Backoff, backoffMs } from '#ports/util/backoff';
 
 /**
- * A circuit breaker, shared by all instances of an agent. Agents write it when the remote service goes down or recovers; while
- * the service is healthy, they do not read it. Times are milliseconds since 1970.
+ * A circuit breaker, shared by all hosts of an agent. Agents write it when the remote service goes down or recovers; while the
+ * service is healthy, they read it only after a rest (`restedMs`). Times are milliseconds since 1970.
  */
 export interface Breaker {
   readonly agent: string;
-  /** Starts at 1 and rises by one with every write. It fences the writes. */
+  /** Starts at 1 and rises by one with every write. A write must give the value that it has read. */
   readonly rev: number;
+  /** The start of the outage. After a relapse: since when the oldest waiting request has waited. */
   readonly openedAt: number;
-  /** From this time on, one instance may make one call to find out whether the service is back. */
+  /** From this time on, one host may make one call to find out whether the service is back. */
   readonly probeAt: number;
-  /** Number of probes that began in this outage. The pause between probes grows with it. */
+  /** Number of probes that began in this outage; all but the last one have failed. The pause between probes grows with it. */
   readonly failedProbes: number;
   /** When the service came back; null while it is down. */
   readonly closedAt: number | null;
   /**
-   * How long nobody wanted the service in this outage: a probe was due for over an hour, and no request made it. Waiting requests need no
-   * release for this time. Absent: 0.
+   * How long nobody wanted the service in this outage: a probe was due for over an hour, and no request made it. The release does not
+   * last longer for this time. Absent: 0.
    */
   readonly idleMs?: number;
   /** The only client for which calls have failed in this outage. Another client may probe at once. */
@@ -41,9 +42,9 @@ export type Phase = 'closed' | 'open' | 'half-open';
 
 /** Pauses between probes. */
 const probeMs: Backoff = { first: 5_000, longest: 60_000, jitter: [0.75, 1.25] };
-/** An instance that was idle for this long reads the breaker before its next call: another instance may have opened it. */
+/** A host that was idle for this long reads the breaker before its next call: another host may have opened it. */
 export const restedMs = 10_000;
-/** From this delay of a probe on, no request has waited for the service meanwhile: a waiting one would have been the probe. */
+/** If a probe is this late or later, no request was waiting before it: that request would have been the probe. */
 const idleMinMs = 3_600_000;
 /** The shortest half-open phase. Late steps do not count as failures during that phase. */
 const releaseMinMs = 10_000;
@@ -82,7 +83,7 @@ export function opened(agent: string, before: Breaker | undefined, now: number, 
 }
 
 /**
- * Returns the breaker with a probe begun for a client. The instance that writes it may call; if it crashes, another may after
+ * Returns the breaker with a probe begun for a client. The host that writes it may call; if it crashes, another may after
  * `probeAt`. If the probe of another client fails too, the failures belong to several clients.
  */
 export function probing({ onlyClient, ...breaker }: Breaker, client: string | undefined, now: number, random: number): Breaker {
@@ -115,10 +116,10 @@ const releaseMs = (breaker: Breaker, closedAt: number): number => Math.max(relea
 export const releasedBy = (breaker: Breaker, closedAt: number): number => closedAt + releaseMs(breaker, closedAt);
 
 /** Returns when a request that has waited since `waitingSince` is released. Requests are released oldest first, evenly spread. */
-export function turnOf(breaker: Breaker, waitingSince: number): number {
+export function releaseTimeOf(breaker: Breaker, waitingSince: number): number {
   const { closedAt } = breaker;
   if (closedAt === null) return breaker.probeAt;
-  // This request was sent after the service came back, so it does not wait for a turn.
+  // This request was sent after the service came back, so it is released at once.
   if (waitingSince >= closedAt) return closedAt;
   const waited = waitedMs(breaker, closedAt);
   const place = 1 - (closedAt - waitingSince) / Math.max(1, waited);
@@ -136,7 +137,7 @@ function waitingFrom(breaker: Breaker, now: number): number {
   return Math.round(closedAt - (1 - Math.min(1, Math.max(0, share))) * waitedMs(breaker, closedAt));
 }
 
-/** Whether an outage overlapped the time of a request that was due at `dueAt`. Such a request does not count as late. */
+/** Whether an outage or its release lasts now, or overlapped the time of a request that was due at `dueAt`. Such a request does not count as late. */
 export const coversLateStep = (breaker: Breaker | undefined, dueAt: number, stepMs: number, now: number): boolean =>
   breaker !== undefined &&
   (phaseOf(breaker, now) !== 'closed' ||

@@ -111,7 +111,7 @@ describe('an undo that an operator marks as done', () => {
     assert.deepEqual([run.state.outcome, run.requests.some(({ path }) => path === 'order/a/undo')], ['compensated', false]);
   });
 
-  test('the handler that compensates continues after it, and so does the order', () => {
+  test('after its compensation, a handler runs its remaining activities, and then the order continues', () => {
     const root: Activity = {
       ...sequence('order', undoable('a'), step('b')),
       faultHandlers: [{ fault: 'No', do: sequence('handler', { activity: 'compensate', name: 'compensate' }, step('tell')) }],

@@ -4,7 +4,7 @@ import { type App, defineAgent, defineApp, defineWorkflow, operation, sequence, 
 import { startSystem } from 'redress/testing';
 import * as z from 'zod';
 import { openEmbedded } from '#adapters/sqlite/open';
-import { closed, coversLateStep, opened, phaseOf, probing, turnOf } from '#ports/circuit-breaker';
+import { closed, coversLateStep, opened, phaseOf, probing, releaseTimeOf } from '#ports/circuit-breaker';
 import { manualClock } from '#ports/clock';
 import type { Request } from '#ports/messages';
 import { createTelemetry } from '#ports/telemetry';
@@ -329,9 +329,9 @@ describe('the record of a service that was away', () => {
   const back = closed(away, 1_600_000);
 
   test('X-45 releases the waiting requests in order, within three quarters of the duration of the outage', () => {
-    const turns = [1_000_000, 1_300_000, 1_599_999].map((since) => turnOf(back, since));
+    const turns = [1_000_000, 1_300_000, 1_599_999].map((since) => releaseTimeOf(back, since));
     assert.deepEqual(turns, [1_600_000, 1_825_000, 2_049_999]);
-    assert.equal(turnOf(back, 900_000), 1_600_000, 'earlier orders do not wait any more');
+    assert.equal(releaseTimeOf(back, 900_000), 1_600_000, 'earlier orders do not wait any more');
     assert.deepEqual([phaseOf(back, 2_049_999), phaseOf(back, 2_050_000)], ['half-open', 'closed']);
   });
 
@@ -339,7 +339,7 @@ describe('the record of a service that was away', () => {
     const [hourMs, probeAt] = [3_600_000, away.probeAt];
     const found = closed(probing(away, undefined, probeAt + 96 * hourMs, 0.5), probeAt + 96 * hourMs + 100);
     assert.deepEqual([found.openedAt, found.idleMs], [away.openedAt, 96 * hourMs]);
-    const turn = turnOf(found, probeAt + 96 * hourMs - 2_000);
+    const turn = releaseTimeOf(found, probeAt + 96 * hourMs - 2_000);
     assert.ok(turn - (found.closedAt ?? 0) < 10_000, 'the outage had lasted five seconds until then');
     const again = probing(away, undefined, probeAt + hourMs, 0.5);
     assert.equal(again.idleMs, undefined, 'a probe may be late');

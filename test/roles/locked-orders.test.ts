@@ -70,7 +70,7 @@ for (const writesAndSendsAtomically of [true, false])
       assert.partialDeepStrictEqual(unlocked, { by: 'olga', expired: true });
     });
 
-    test('S38 a suspended order whose lock ends by time is free again, and takes up what came meanwhile', async (context) => {
+    test('S38 when the lock of a suspended order ends by time, the order is unlocked and takes up the messages of its inbox', async (context) => {
       const { desk, orderId, request } = await open(context);
       assert.equal((await instruct(desk, orderId, 'suspend', 'olga')).outcome, 'done');
       await desk.answer(request);

@@ -64,7 +64,7 @@ describe('F-125: an event that is no exception', () => {
     assert.deepEqual(told(desk), ['processing', 'processed']);
   });
 
-  test('order-state: a rule asks for a task when the order is in Error: the task there gets its group', async (context) => {
+  test('order-state: a rule that opens a task for an order in Error gives its group to the task that exists already', async (context) => {
     const action = { kind: 'task', group: 'claims' } as const;
     const { desk, orderId } = await ordered(context, { id: 'ask', event: { kind: 'order-state', type: 'Error' }, action });
     await desk.answer(await desk.request(), failed('Declined'));

@@ -40,7 +40,7 @@ const readable = {
   step: (name: string) => (name === 'none' ? never : objectOf({ id: text, n: double })),
   variable: (name: string) => (name === 'none' ? never : unknown),
   loop: () => objectOf({ item: text, index: double }),
-  isAskedFor: () => false,
+  isTestedFor: () => false,
 };
 
 /** The type of an expression's result, and the messages about it with their places. */

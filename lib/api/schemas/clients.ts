@@ -13,15 +13,15 @@ const channelId = z
 const senderId = z
   .string()
   .regex(/^[\x21-\x7e]{1,256}$/, 'expected 1 to 256 printable ASCII characters without spaces')
-  .refine((id) => !id.includes('*') || everySession.test(id), 'expected "*" only as AROAEXAMPLEID:*, for every session of a role');
+  .refine((id) => !id.includes('*') || everySession.test(id), 'expected "*" only as AROAEXAMPLEID:*, for every session of an IAM role');
 const appClientId = z
   .string()
-  .regex(/^[\w.+-]{1,128}$/, 'expected the client_id of a program: 1 to 128 letters, digits, ".", "_", "+" and "-"');
+  .regex(/^[\w.+-]{1,128}$/, 'expected the client_id of an app client: 1 to 128 letters, digits, ".", "_", "+" and "-"');
 
 const registration = {
   responseChannels: z.array(channelId).max(100),
   senders: z.array(senderId).max(100),
-  appClients: z.array(appClientId).max(20).describe('programs of the token issuer, by their client_id, that act as this client'),
+  appClients: z.array(appClientId).max(20).describe('app clients of the token issuer, by their client_id, that act as this client'),
 };
 
 export const ClientBody = z.strictObject({ ...registration, appClients: registration.appClients.default([]), reason });

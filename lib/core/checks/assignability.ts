@@ -21,7 +21,7 @@ import {
 } from './types.ts';
 
 /** The use of a template: its readable values, and the receiver of its value. */
-export interface Place {
+export interface TemplateUse {
   readonly readable: Readable;
   /** The receiver of the value: `payment.charge`. */
   readonly receiver: string;
@@ -45,21 +45,22 @@ export interface Where {
 }
 
 /** Returns the type of a template's value. Reports a problem, with a JSON pointer, if the expected type cannot accept it. */
-export function typeOfTemplate(template: unknown, wanted: Type, place: Place, pointer = ''): Type {
-  if (isCel(template)) return typeOfCel(template.$cel, wanted, place, pointer);
-  if (Array.isArray(template)) return typeOfList(template, wanted, place, pointer);
-  if (isObject(template)) return typeOfObject(template, wanted, place, pointer);
+export function typeOfTemplate(template: unknown, wanted: Type, use: TemplateUse, pointer = ''): Type {
+  if (isCel(template)) return typeOfCel(template.$cel, wanted, use, pointer);
+  if (Array.isArray(template)) return typeOfList(template, wanted, use, pointer);
+  if (isObject(template)) return typeOfObject(template, wanted, use, pointer);
   const type = typeOfLiteral(template);
-  const reason = misfit(type, wanted, { what: place.what, given: JSON.stringify(template) });
-  if (reason !== undefined) report(place, pointer, reason);
+  const reason = misfit(type, wanted, { what: use.what, given: JSON.stringify(template) });
+  if (reason !== undefined) report(use, pointer, reason);
   return type;
 }
 
-const report = ({ say }: Place, pointer: string, detail: string): void => say(`${at(pointer)}${detail}`, 'error', { pointer, detail });
+const report = ({ say }: TemplateUse, pointer: string, detail: string): void =>
+  say(`${at(pointer)}${detail}`, 'error', { pointer, detail });
 const at = (pointer: string): string => pointer && `${pointer}: `;
 const inside = (pointer: string, key: string): string => `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 
-function typeOfCel(text: string, wanted: Type, { readable, what, say, parse = parseExpression }: Place, pointer: string): Type {
+function typeOfCel(text: string, wanted: Type, { readable, what, say, parse = parseExpression }: TemplateUse, pointer: string): Type {
   const parsed = parse(text);
   if (!parsed.ok) return unknown;
   let isWrong = false;
@@ -79,10 +80,10 @@ function typeOfCel(text: string, wanted: Type, { readable, what, say, parse = pa
   return json;
 }
 
-function typeOfList(template: readonly unknown[], wanted: Type, place: Place, pointer: string): Type {
-  const { item, reason } = itemWanted(wanted, place.what);
-  if (reason !== undefined) report(place, pointer, reason);
-  const types = template.map((entry, index) => typeOfTemplate(entry, item, { ...place, what: undefined }, `${pointer}/${index}`));
+function typeOfList(template: readonly unknown[], wanted: Type, use: TemplateUse, pointer: string): Type {
+  const { item, reason } = itemWanted(wanted, use.what);
+  if (reason !== undefined) report(use, pointer, reason);
+  const types = template.map((entry, index) => typeOfTemplate(entry, item, { ...use, what: undefined }, `${pointer}/${index}`));
   return { kind: 'list', item: types.length === 0 ? unknown : unionOf(types) };
 }
 
@@ -93,10 +94,10 @@ function itemWanted(wanted: Type, what: string | undefined): { readonly item: Ty
   return { item: unionOf(lists.map(({ item }) => item)) };
 }
 
-function typeOfObject(template: { readonly [key: string]: unknown }, wanted: Type, place: Place, pointer: string): Type {
+function typeOfObject(template: { readonly [key: string]: unknown }, wanted: Type, use: TemplateUse, pointer: string): Type {
   const objects = alternatives(wanted).filter((each) => each.kind === 'object');
   if (objects.length === 0 && wanted.kind !== 'unknown')
-    report(place, pointer, String(misfit({ kind: 'object', fields: new Map(), others: unknown }, wanted, { what: place.what })));
+    report(use, pointer, String(misfit({ kind: 'object', fields: new Map(), others: unknown }, wanted, { what: use.what })));
   const [meant, ...others] = objects.length > 1 ? objects.filter((object) => isMeant(template, object)) : objects;
   const only = others.length === 0 ? meant : undefined;
 
@@ -104,12 +105,12 @@ function typeOfObject(template: { readonly [key: string]: unknown }, wanted: Typ
   for (const [key, value] of Object.entries(template)) {
     const here = inside(pointer, key);
     const field = only ? typeOfInput(only, key) : typeInAny(objects, key);
-    if (!field) report(place, here, `${place.receiver} has no such input field.${didYouMean(key, only ? [...only.fields.keys()] : [])}`);
-    fields.set(key, { type: typeOfTemplate(value, field ?? unknown, { ...place, what: undefined }, here), required: true });
+    if (!field) report(use, here, `${use.receiver} has no such input field.${didYouMean(key, only ? [...only.fields.keys()] : [])}`);
+    fields.set(key, { type: typeOfTemplate(value, field ?? unknown, { ...use, what: undefined }, here), required: true });
   }
   for (const [name, { required, type }] of only?.fields ?? [])
     if (required && !Object.hasOwn(template, name))
-      report(place, inside(pointer, name), `missing; ${place.receiver} expects ${described(type)}.`);
+      report(use, inside(pointer, name), `missing; ${use.receiver} expects ${described(type)}.`);
   return {
     kind: 'object',
     fields,

@@ -27,7 +27,7 @@ export interface Readable {
   /** Returns the type of `{ item, index }` of the loop with this name. */
   readonly loop: (name: string) => Type;
   /** Whether some expression tests for this field: `has(order.note)`, `"note" in order`. The path has no spaces. */
-  readonly isAskedFor: (path: string) => boolean;
+  readonly isTestedFor: (path: string) => boolean;
   /** Returns the type of another name that a rule may read: `exception`, `at`. */
   readonly named?: (name: string) => Type | undefined;
 }
@@ -132,11 +132,11 @@ class Typing {
     return holder.args === 'each' ? this.readable.loop(name) : undefined;
   }
 
-  private field(node: Select, of: Type, name: string, isAsked: boolean): Type {
+  private field(node: Select, of: Type, name: string, isTested: boolean): Type {
     const [holder, key] = node.args;
     const position = typeof key === 'string' ? endOf(node, name) : key.range.start;
-    const isAskedHere = () => isAsked || this.readable.isAskedFor(`${pathOf(holder)}.${name}`);
-    return typeOfField({ of, holder: () => pathOf(holder), name, position, isAsked: isAskedHere }, (...words) => this.say(...words));
+    const isTestedHere = () => isTested || this.readable.isTestedFor(`${pathOf(holder)}.${name}`);
+    return typeOfField({ of, holder: () => pathOf(holder), name, position, isTested: isTestedHere }, (...words) => this.say(...words));
   }
 
   /** Returns the type of an entry: of a list by its number, or of an object by a computed name. */
@@ -242,7 +242,7 @@ class Typing {
   }
 
   private fieldSought(of: ObjectType, place: ASTNode, { args: name, range }: Node<'value'>): void {
-    const sought = { of, holder: () => pathOf(place), name: String(name), position: range.start, isAsked: () => true };
+    const sought = { of, holder: () => pathOf(place), name: String(name), position: range.start, isTested: () => true };
     typeOfField(sought, (...words) => this.say(...words));
   }
 }

@@ -12,11 +12,11 @@ export interface FieldRead {
   /** The position of the field's name. */
   readonly position: number;
   /** Whether the expression tests for the field (`has()`, `.?`), here or elsewhere. */
-  readonly isAsked: () => boolean;
+  readonly isTested: () => boolean;
 }
 
 /** Returns the type of a field. Reports an error if the field is certainly missing, and a warning if it may be. */
-export function typeOfField({ of, holder, name, position, isAsked }: FieldRead, say: Say): Type {
+export function typeOfField({ of, holder, name, position, isTested }: FieldRead, say: Say): Type {
   if (isNever(of)) return never;
   const all = alternatives(of);
   if (all.some(({ kind }) => kind === 'unknown' || kind === 'cel' || kind === 'optional')) return unknown;
@@ -28,7 +28,7 @@ export function typeOfField({ of, holder, name, position, isAsked }: FieldRead, 
   }
   const found = objects.flatMap((object) => fieldIn(object, name) ?? []);
   if (found.length === 0) return notFound(objects, { holder, name, position }, say);
-  if (found.every(({ required }) => !required) && !isAsked())
+  if (found.every(({ required }) => !required) && !isTested())
     say(
       `"${name}" may be missing, and then this fails. Give a default: ` +
         `orElse(${holder()}${path('?', name)}, …), in TypeScript orElse(${holder()}${path('', name)}, …).`,

@@ -8,7 +8,7 @@ import { type Activity, isRemote, type RemoteActivity, type Template, type Workf
 import { parseExpression } from '#core/definition/expression';
 import { childNodes } from '#core/definition/expression-guard';
 import { expressionsIn, isOfOutput } from '#core/definition/program';
-import { type Place, typeOfTemplate } from './assignability.ts';
+import { type TemplateUse, typeOfTemplate } from './assignability.ts';
 import { pathOf, type Readable } from './expression-types.ts';
 import { typeOfSchema } from './json-schema-types.ts';
 import { didYouMean } from './suggest.ts';
@@ -16,37 +16,41 @@ import { everyIn, loopsAround, type Placed, type Report, treeOf } from './tree.t
 import { alternatives, asJson, bool, double, keyOf, never, objectOf, type Type, text, unionOf, unknown } from './types.ts';
 
 /**
- * Checks that fields exist, that operators and functions accept their operands, and that values fit their places.
+ * Checks that fields exist, that operators and functions accept their operands, and that values fit what receives them.
  * Unknown types are not reported.
  */
 export function checkTypes(all: readonly Placed[], order: JsonObject, catalog: Catalog | undefined, report: Report): void {
-  const world = new World(
+  const types = new KnownTypes(
     all.filter(({ isWellFormed }) => isWellFormed),
     typeOfSchema(order),
     catalog,
   );
-  for (const placed of world.all) {
+  for (const placed of types.all) {
     const { node, path } = placed;
-    if (isRemote(node) && catalog?.all) checkAsked(node, catalog.all, (message) => report(path, message));
+    if (isRemote(node) && catalog?.all) checkOperationExists(node, catalog.all, (message) => report(path, message));
     for (const template of behaviorOf(node.activity).templates(node)) {
-      const say: Place['say'] = (message, severity) => report(path, message, severity);
-      world.typeOf(template, placed, wantedBy(node, template, catalog), say);
+      const say: TemplateUse['say'] = (message, severity) => report(path, message, severity);
+      types.typeOf(template, placed, wantedBy(node, template, catalog), say);
     }
   }
 }
 
 /**
- * Returns the types that are known of any order of a workflow: those of its body, of outputs and of variables. Undefined if the
+ * Returns the types of what expressions can read in every order of a workflow: its data, outputs and variables. Undefined if the
  * definition is not well formed.
  */
 export function readableOf({ root, order }: WorkflowDefinition, catalog: Catalog | undefined): Readable | undefined {
   const placed = treeOf(root, () => {});
   if (!placed) return undefined;
   const all = [...everyIn(placed)].filter(({ isWellFormed }) => isWellFormed);
-  return new World(all, typeOfSchema(order), catalog).readableAt(placed);
+  return new KnownTypes(all, typeOfSchema(order), catalog).readableAt(placed);
 }
 
-function checkAsked({ agent, operation }: RemoteActivity, all: NonNullable<Catalog['all']>, say: (message: string) => void): void {
+function checkOperationExists(
+  { agent, operation }: RemoteActivity,
+  all: NonNullable<Catalog['all']>,
+  say: (message: string) => void,
+): void {
   const operations = all.get(agent);
   if (!operations) say(`The app has no agent "${agent}".${didYouMean(agent, [...all.keys()]) || ' List it in the agents of defineApp.'}`);
   else if (agent === workflowsAgent && !operations.includes(operation))
@@ -55,7 +59,7 @@ function checkAsked({ agent, operation }: RemoteActivity, all: NonNullable<Catal
     say(`The agent "${agent}" has no operation "${operation}".${didYouMean(operation, operations)}`);
 }
 
-/** Returns the type that others read as `steps.<name>`; undefined for an activity without an output. */
+/** Returns the type that others read as `steps.<name>`; undefined for a loop (see `collectedBy`) and for an activity without output. */
 function outputOf(node: Activity, catalog: Catalog | undefined): Type | undefined {
   switch (node.activity) {
     case 'step':
@@ -109,10 +113,10 @@ function wantedBy(node: Activity, template: Template, catalog: Catalog | undefin
 }
 
 const caught = objectOf({ type: text, message: text, source: text, data: unknown });
-const silent: Place['say'] = () => {};
+const silent: TemplateUse['say'] = () => {};
 
 /** The types of all values that expressions of a definition read, computed on first use. */
-class World {
+class KnownTypes {
   readonly all: readonly Placed[];
   private readonly order: Type;
   private readonly catalog: Catalog | undefined;
@@ -121,7 +125,7 @@ class World {
   private outputs: ReadonlyMap<string, Type> | undefined;
   private variables: Map<string, Type> | undefined;
   private areVariablesKnown = false;
-  private asked: ReadonlySet<string> | undefined;
+  private tested: ReadonlySet<string> | undefined;
 
   constructor(all: readonly Placed[], order: Type, catalog: Catalog | undefined) {
     this.all = all;
@@ -129,7 +133,7 @@ class World {
     this.catalog = catalog;
   }
 
-  typeOf(template: Template, placed: Placed, { type, what, receiver = placed.path }: Wanted, say: Place['say']): Type {
+  typeOf(template: Template, placed: Placed, { type, what, receiver = placed.path }: Wanted, say: TemplateUse['say']): Type {
     return typeOfTemplate(template, type, { readable: this.readableAt(placed, template), receiver, what, say });
   }
 
@@ -145,7 +149,7 @@ class World {
         const loop = [...(isInTurn ? [placed] : []), ...loopsAround(placed)].find(({ node }) => node.name === name);
         return loop ? objectOf({ item: this.entryOf(loop), index: double }) : unknown;
       },
-      isAskedFor: (path) => this.pathsAskedFor().has(path),
+      isTestedFor: (path) => this.pathsTestedFor().has(path),
     };
   }
 
@@ -161,14 +165,14 @@ class World {
     return outputs;
   }
 
-  /** Returns the list type that a loop collects, if exactly one loop has this name and no other activity answers under it. */
+  /** Returns the list type that a loop collects; unknown unless exactly one loop has this name. */
   private collectedBy(name: string): Type {
     const [loop, ...others] = this.all.filter(
       ({ node }) => node.activity === 'forEach' && node.collect !== undefined && node.name === name,
     );
     if (loop?.node.activity !== 'forEach' || loop.node.collect === undefined || others.length > 0 || this.collecting.has(loop))
       return unknown;
-    // A loop that reads its own list is refused by `checkReads`.
+    // `checkReads` reports a loop whose `collect` reads the list that it collects.
     this.collecting.add(loop);
     const item = asJson(this.typeOf(loop.node.collect, loop, { type: unknown }, silent));
     this.collecting.delete(loop);
@@ -210,17 +214,17 @@ class World {
     return variables;
   }
 
-  private pathsAskedFor(): ReadonlySet<string> {
-    this.asked ??= new Set(
+  private pathsTestedFor(): ReadonlySet<string> {
+    this.tested ??= new Set(
       this.all
         .flatMap(({ node }) => behaviorOf(node.activity).templates(node))
         .flatMap((template) => [...expressionsIn(template)])
         .flatMap(({ text }) => {
           const parsed = parseExpression(text);
-          return parsed.ok ? [...askedFor(parsed.expression.ast)] : [];
+          return parsed.ok ? [...testedFor(parsed.expression.ast)] : [];
         }),
     );
-    return this.asked;
+    return this.tested;
   }
 }
 
@@ -234,8 +238,8 @@ function agreed(one: Type, other: Type): Type {
 const sizeOf = (type: Type): string => (type.kind === 'string' && type.among ? `${type.among.length}` : keyOf(type));
 
 /** Yields the fields that an expression tests for: `has(order.note)`, `"note" in order`. */
-export function* askedFor(node: ASTNode): Generator<string> {
+export function* testedFor(node: ASTNode): Generator<string> {
   if (node.op === 'call' && node.args[0] === 'has') yield* node.args[1].map(pathOf);
   if (node.op === 'in' && node.args[0].op === 'value') yield `${pathOf(node.args[1])}.${node.args[0].args}`;
-  for (const child of childNodes(node)) yield* askedFor(child);
+  for (const child of childNodes(node)) yield* testedFor(child);
 }

@@ -4,7 +4,7 @@ import { typeOfTemplate } from '#core/checks/assignability';
 import type { Readable } from '#core/checks/expression-types';
 import { secretReadIn } from '#core/checks/secret-output';
 import { didYouMean } from '#core/checks/suggest';
-import { askedFor, readableOf } from '#core/checks/type-check';
+import { readableOf, testedFor } from '#core/checks/type-check';
 import { bool, listed, objectOf, type Type, text, unknown } from '#core/checks/types';
 import { outputVariable } from '#core/data/child-order';
 import { faultClasses, faultTags } from '#core/data/fault';
@@ -104,10 +104,10 @@ interface Found {
 /** Checks that the events of the rule have the values that an expression reads. */
 function nameProblems({ ast }: Expression<RuleScope>, rule: Rule, targets: readonly WorkflowDefinition[]): readonly Found[] {
   const there = readableNames(rule);
-  const asked = new Set(askedFor(ast));
+  const asked = new Set(testedFor(ast));
   return freeReads(ast).flatMap((read) => {
     if (read.name === 'order' && rule.object?.workflow === undefined)
-      return isAsked(read, asked) ? secretProblem(ast, read, targets) : [unguarded(read)];
+      return isTested(read, asked) ? secretProblem(ast, read, targets) : [unguarded(read)];
     if (there.includes(read.name)) return secretProblem(ast, read, targets);
     const detail = `${read.name} cannot be read here: ${whyNot(read.name)}. There is ${there.join(', ')}.`;
     return [{ code: 'not-readable', detail, position: read.position }];
@@ -130,7 +130,7 @@ const whyNot = (name: string): string => {
   return name === 'step' ? 'not every event of the rule is about a step' : 'the rule names no workflow in its object';
 };
 
-const isAsked = ({ path, isOptional }: FreeRead, asked: ReadonlySet<string>): boolean =>
+const isTested = ({ path, isOptional }: FreeRead, asked: ReadonlySet<string>): boolean =>
   isOptional || [...asked].some((each) => path === each || path.startsWith(`${each}.`) || path.startsWith(`${each}[`));
 
 const unguarded = ({ path, position }: FreeRead): Found => ({
@@ -192,7 +192,7 @@ const askedIn = (template: Template): ReadonlySet<string> =>
   new Set(
     [...expressionsIn(template)].flatMap(({ text }) => {
       const parsed = parseRuleExpression(text);
-      return parsed.ok ? [...askedFor(parsed.expression.ast)] : [];
+      return parsed.ok ? [...testedFor(parsed.expression.ast)] : [];
     }),
   );
 
@@ -235,7 +235,7 @@ function readableFor(rule: Rule, workflow: WorkflowDefinition | undefined, asked
     step: (name) => types?.step(name) ?? unknown,
     variable: (name) => types?.variable(name) ?? unknown,
     loop: () => unknown,
-    isAskedFor: (path) => asked.has(path) || (types?.isAskedFor(path) ?? false),
+    isTestedFor: (path) => asked.has(path) || (types?.isTestedFor(path) ?? false),
     named: (name) => namedTypes(rule).get(name),
   };
 }

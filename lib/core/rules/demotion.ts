@@ -1,4 +1,4 @@
-/** The outcomes of a rule's last actions, the oldest first: `p` passed, `f` failed again. */
+/** Whether the orders passed the step after a rule's last actions, the oldest first: `p` passed, `f` failed again. */
 export type Outcomes = string;
 
 export const demotionLimits = { lastActions: 20, failedShare: 0.5 } as const;

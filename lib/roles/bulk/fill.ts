@@ -49,7 +49,7 @@ export function literalValues({ instruction }: Solution, values: SolutionValues)
 }
 
 const sameForAll = (field: string): string =>
-  `Every order would get the same ${field}. Write {"$cel": "…"} over each order, or send sameForAll: true if all orders need this value.`;
+  `Every order would get the same ${field}. Give an expression {"$cel": "…"}, which is evaluated for each order, or send sameForAll: true if all orders need this value.`;
 
 interface Ports {
   readonly store: Store;

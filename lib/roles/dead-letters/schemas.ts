@@ -13,7 +13,7 @@ export const operationsOf = (
   { agents }: Pick<Definitions, 'agents'>,
 ): { readonly [name: string]: AnyOperation } => agents.find(({ name }) => name === agent)?.operations ?? {};
 
-/** Returns an operation of an agent. The name comes from a message, and may be a name that every object has. */
+/** Returns an operation of an agent. The name comes from a message, and may be `constructor` or another property that every JavaScript object inherits. */
 export function operationOf(agent: string | undefined, name: string, definitions: Pick<Definitions, 'agents'>): AnyOperation | undefined {
   const operations = operationsOf(agent, definitions);
   return Object.hasOwn(operations, name) ? operations[name] : undefined;

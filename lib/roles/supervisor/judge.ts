@@ -1,4 +1,4 @@
-import { type Breaker, phaseOf, turnOf } from '#ports/circuit-breaker';
+import { type Breaker, phaseOf, releaseTimeOf } from '#ports/circuit-breaker';
 import type { DueFor, Note, OutboxEntry, StateHead } from '#ports/records';
 import type { People } from '#ports/tasks';
 import { longWaitMs, outboxMs } from '#roles/scheduler/deadlines';
@@ -50,12 +50,12 @@ export function judgeDue(head: StateHead | undefined, now: number, clockToleranc
   return head.nextDueAt + clockToleranceMs > now ? leave : { kind: 'late' };
 }
 
-/** Decides about a late step during an outage. The step is requested again in its turn; `isProbed`: another order probes already. */
+/** Decides about a late step during an outage. The step is requested again when it is released; `isProbed`: another order probes already. */
 export function judgeOutage(head: StateHead, { record, reason }: Outage, { now, isProbed }: { now: number; isProbed: boolean }): Decision {
   const waitingSince = waitingSinceOf(head);
   const isOpen = phaseOf(record, now) === 'open';
-  const turn = turnOf(record, waitingSince);
-  if (turn <= now && !(isOpen && isProbed)) {
+  const releasedAt = releaseTimeOf(record, waitingSince);
+  if (releasedAt <= now && !(isOpen && isProbed)) {
     const at = now + head.stepMs;
     const next: StateHead = {
       ...head,
@@ -66,7 +66,7 @@ export function judgeOutage(head: StateHead, { record, reason }: Outage, { now, 
     return { kind: 'postpone', next, wakes: true, probes: record.agent };
   }
   // The pause grows with the outage, to save writes.
-  const until = isOpen ? now + Math.max(head.stepMs, (now - record.openedAt) / 4) : turn;
+  const until = isOpen ? now + Math.max(head.stepMs, (now - record.openedAt) / 4) : releasedAt;
   return { kind: 'postpone', next: untilRules(withDeadline(waiting(head, waitingSince), Math.round(until), reason, now)), wakes: false };
 }
 

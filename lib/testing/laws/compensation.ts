@@ -4,35 +4,35 @@ import { rootPath } from '#core/definition/definition';
 import type { Tracked } from '#testing/world/history';
 import { type Law, on } from './law.ts';
 
-const isRefusal = ({ permanent, outcomeUnknown }: Fault): boolean => permanent && !outcomeUnknown;
+const isCertainFailure = ({ permanent, outcomeUnknown }: Fault): boolean => permanent && !outcomeUnknown;
 
-/** A refused step is not undone. While a whole order is compensated, no new step begins (S11, S12). */
+/** A step whose last request failed for good, with a known outcome, is not undone. While a whole order is compensated, no new step begins (S11, S12). */
 export function compensation(): Law {
-  /** Paths of the steps whose last request was refused, by order. */
-  const refused = new Map<string, Set<string>>();
+  /** Paths of the steps whose last request failed for good, by order. */
+  const failed = new Map<string, Set<string>>();
   return {
     name: 'compensation',
     after: on(['written', 'restored'], (observation, history) => {
-      // A restored order does not know of refusals after its backup.
+      // A restored order does not know of failures after its backup.
       if (observation.type === 'restored') {
-        for (const orderId of observation.orders) refused.delete(orderId);
+        for (const orderId of observation.orders) failed.delete(orderId);
         return undefined;
       }
       const order = history.orders.get(observation.after.orderId);
       if (!order) return undefined;
-      const refusals = refused.get(order.orderId) ?? new Set<string>();
-      refused.set(order.orderId, refusals);
-      return newWork(order) ?? undoneRefusal(order, refusals);
+      const paths = failed.get(order.orderId) ?? new Set<string>();
+      failed.set(order.orderId, paths);
+      return newWork(order) ?? undoOfFailedStep(order, paths);
     }),
   };
 }
 
-function undoneRefusal({ orderId, newFacts }: Tracked, refused: Set<string>): string | undefined {
+function undoOfFailedStep({ orderId, newFacts }: Tracked, failed: Set<string>): string | undefined {
   for (const fact of newFacts) {
-    if (fact.type === 'FaultRaised' && isRefusal(fact.fault) && fact.fault.source === fact.path) refused.add(fact.path);
+    if (fact.type === 'FaultRaised' && isCertainFailure(fact.fault) && fact.fault.source === fact.path) failed.add(fact.path);
     if (fact.type !== 'StepRequested' && fact.type !== 'UndoFailed') continue;
-    if (!fact.path.endsWith('/undo')) refused.delete(fact.path);
-    else if (refused.has(fact.path.slice(0, -'/undo'.length))) return `order ${orderId}: ${fact.path} undoes a step that was refused`;
+    if (!fact.path.endsWith('/undo')) failed.delete(fact.path);
+    else if (failed.has(fact.path.slice(0, -'/undo'.length))) return `order ${orderId}: ${fact.path} undoes a step that failed for good`;
   }
   return undefined;
 }
