@@ -130,9 +130,10 @@ function parentOf({ caller, handles }: OrderRecord): { readonly parent?: string 
   return parent === undefined ? {} : { parent };
 }
 
-/** The exception and the task of the error in which the order is, or of what was reported of an order that is not in Error. */
+/** The exception and the task of the error in which the order is; else of a report, or of an undo that keeps failing. */
 function causeOf({ orderId, open = [] }: StateHead): { readonly exceptionId?: string; readonly taskId?: string } {
-  const error = open.findLast(({ cause }) => cause.startsWith('error/')) ?? open.find((each) => isReport(each) && !each.hasNoTask);
+  const error =
+    open.findLast(({ cause }) => cause.startsWith('error/')) ?? open.find((each) => isReport(each) && !each.hasNoTask) ?? open[0];
   if (!error) return {};
   const taskId = taskIdOf(orderId, error.seq);
   return error.isQuestion ? { taskId } : { exceptionId: exceptionIdOf(orderId, error.seq), taskId };

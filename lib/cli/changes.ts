@@ -11,15 +11,32 @@ export function changesBetween(before: OrderView | undefined, after: OrderView):
     const line = stepChange(known, step, label, after);
     return line === undefined ? [] : [line];
   });
-  return [...orderChange(before, after), ...steps, ...(isEnded(after) && !(before && isEnded(before)) ? [endLine(after)] : [])];
+  return [
+    ...orderChange(before, after),
+    ...steps,
+    ...standstill(before, after),
+    ...(isEnded(after) && !(before && isEnded(before)) ? [endLine(after)] : []),
+  ];
 }
 
 function orderChange(before: OrderView | undefined, after: OrderView): readonly string[] {
-  if (after.suspended && !before?.suspended) return ['suspended by an operator'];
+  if (after.suspended && !before?.suspended) return ['suspended by an operator: nothing is requested until somebody resumes it'];
   if (!after.suspended && before?.suspended) return ['resumed'];
   if (after.processState === before?.processState) return [];
   if (after.processState === 'Pending') return [before ? 'pending again: waits for a scheduler' : 'pending: waits for a scheduler'];
   return before?.processState === 'Error' && after.processState === 'Processing' ? ['running again'] : [];
+}
+
+/** Returns what an order waits for that no step tells, and until when: an undo that keeps failing, or a service that is away. */
+function standstill(before: OrderView | undefined, after: OrderView): readonly string[] {
+  const line = standstillText(after);
+  return line === undefined || (before && line === standstillText(before)) ? [] : [line];
+}
+
+function standstillText({ waitsFor, undo }: OrderView): string | undefined {
+  if (!waitsFor || !['undo', 'confirmation', 'outage'].includes(waitsFor.kind)) return undefined;
+  const { lastFault } = undo?.stuck.find(({ path }) => path === waitsFor.path) ?? {};
+  return `${waitText(waitsFor)}${lastFault ? ` (${lastFault.type}${lastFault.message ? `: ${lastFault.message}` : ''})` : ''}`;
 }
 
 function stepChange(before: StepView | undefined, after: StepView, label: string, order: OrderView): string | undefined {

@@ -1,4 +1,4 @@
-import { type Paint, printable, table } from './text.ts';
+import { counted, type Paint, printable, table } from './text.ts';
 
 /** The answer to a dry run of an instruction. */
 export interface CheckView {
@@ -16,6 +16,13 @@ export interface CheckView {
   readonly estimate: { readonly requests: number; readonly dollars: number };
 }
 
+/** What a check does not say itself. */
+export interface AboutCheck {
+  /** The step that is marked as undone. */
+  readonly marked?: string | undefined;
+  readonly notes?: readonly string[];
+}
+
 interface ConsumerView {
   readonly orderId: string;
   readonly path: string;
@@ -28,26 +35,47 @@ interface OperationView {
 }
 
 /** Returns a check as a table: what would be skipped, undone and requested, and what follows; or every reason against it. */
-export function checkText({ feasible, refusals, warnings, effects, then, estimate, recovery }: CheckView, paint: Paint): string {
-  if (!feasible)
-    return table(
-      ['refused', 'at', 'because'],
-      // A pointer names the value within the instruction.
-      refusals.map(({ code, path, pointer, detail }) => [code, [path, pointer].filter((each) => each !== undefined).join(' '), detail]),
-      paint,
-    );
+export function checkText(check: CheckView, paint: Paint, { marked, notes = [] }: AboutCheck = {}): string {
+  const { feasible, refusals, warnings, effects, then, estimate, recovery } = check;
+  if (!feasible) return refusalText(refusals, paint);
   const rows = [
-    ...effects.skips.map((path) => ['skipped', path, '']),
-    ...effects.undoes.map(({ path, operation }) => ['undone', path, operation]),
-    ...effects.requests.filter(({ path }) => !path.endsWith('/undo')).map(({ path, operation }) => ['requested', path, operation]),
+    ...(marked === undefined ? [] : [['counts as undone', marked, '']]),
+    ...effects.skips.map((path) => ['will be skipped', path, '']),
+    ...effects.undoes.map(({ path, operation }) => ['will be undone', path, operation]),
+    ...effects.requests.filter(({ path }) => !path.endsWith('/undo')).map(({ path, operation }) => ['will be requested', path, operation]),
     ...then.map(({ path, operation }) => ['then', path, operation]),
   ];
   const effect =
     rows.length === 0
       ? 'It is feasible. Nothing would be requested, undone or skipped at once.\n'
       : table(['effect', 'step', 'operation'], rows, paint);
-  const notes = warnings.map(({ code, detail }) => `${printable(code)}: ${printable(detail)}\n`).join('');
-  return `${effect}${recovery ? recoveryText(recovery, paint) : ''}${notes}At most ${estimate.requests} requests, for $${estimate.dollars}.\n`;
+  const warned = warnings.map(({ code, detail }) => `${printable(code)}: ${printable(detail)}\n`).join('');
+  const noted = notes.map((note) => `${printable(note)}\n`).join('');
+  return `${effect}${recovery ? recoveryText(recovery, paint) : ''}${warned}${noted}${estimateText(estimate)}`;
+}
+
+const estimateText = ({ requests, dollars }: CheckView['estimate']): string =>
+  requests === 0
+    ? ''
+    : `At most ${counted(requests, 'request')}, if each is late as often as it may be. On AWS they cost at most $${dollars}.\n`;
+
+/** Returns the reasons against an instruction. A pointer names the value within the instruction. */
+function refusalText(refusals: CheckView['refusals'], paint: Paint): string {
+  const rows = refusals.map(({ code, path, pointer, detail }) => {
+    const place = [path, pointer].filter((each) => each !== undefined).join(' ');
+    return { code, place, detail };
+  });
+  return rows.some(({ place }) => place !== '')
+    ? table(
+        ['refused', 'at', 'because'],
+        rows.map(({ code, place, detail }) => [code, place, detail]),
+        paint,
+      )
+    : table(
+        ['refused', 'because'],
+        rows.map(({ code, detail }) => [code, detail]),
+        paint,
+      );
 }
 
 /** Returns the affected scope, and the consumers in other orders as a table. */

@@ -3,6 +3,7 @@ import type { JsonObject } from '#core/data/json';
 import { type BulkView, bulkPath, followBulk, isAtRest, nextStep, preparedBulk } from './bulk.ts';
 import type { Cli } from './command.ts';
 import { FailedError, UsageError } from './errors.ts';
+import { finalKinds } from './final-kinds.ts';
 import type { GivenInstruction } from './instruction.ts';
 import { reasonFor, reasonHelp, textOption, wholeOption } from './options.ts';
 
@@ -15,6 +16,8 @@ export interface ForMany {
   readonly canary?: number;
   readonly sameForAll?: true;
 }
+
+const finalHelp = 'do not ask; this command cannot be taken back, so it asks, and a script needs --yes';
 
 /** The fields of a filter, by the names that a person types. */
 const filterFields: { readonly [name: string]: string } = {
@@ -32,7 +35,7 @@ export const declareInstruction = (command: Command): Command =>
     .argument('[id]', 'order id, or its beginning; not with --all')
     .option('--reason <text>', reasonHelp, textOption)
     .option('--dry-run', 'show the check without changing anything')
-    .option('--yes', 'do not ask')
+    .option('--yes', finalKinds.has(command.name()) ? finalHelp : 'with --all: start without asking')
     .option('--all', 'a bulk run over all orders of --where')
     .option('--where <name=value...>', `only these orders: ${Object.keys(filterFields).join(', ')}`, whereOption)
     .option('--rate <number>', 'with --all: orders a second', wholeOption(1, 100))

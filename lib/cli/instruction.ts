@@ -1,6 +1,8 @@
+import { aboutCheck } from './about-check.ts';
 import { type CheckView, checkText } from './check-text.ts';
 import type { Cli } from './command.ts';
 import { FailedError, UsageError } from './errors.ts';
+import { finalKinds } from './final-kinds.ts';
 import { assertOneOrMany, type ForMany, giveToMany } from './for-many.ts';
 import type { Api } from './http.ts';
 import { reasonFor } from './options.ts';
@@ -20,19 +22,6 @@ export interface GivenInstruction {
   readonly [field: string]: unknown;
 }
 
-/** Instructions after which the person cannot go back to the order as it was. */
-const finalKinds: ReadonlySet<string> = new Set([
-  'cancel',
-  'compensate',
-  'handle',
-  'mark-compensated',
-  'recover',
-  'restart',
-  'resume-at',
-  'skip',
-  'terminate',
-]);
-
 /** The call that carries out an instruction, or only checks it. */
 interface Target {
   readonly api: Api;
@@ -42,6 +31,8 @@ interface Target {
   /** Where the instruction is posted. */
   readonly path: string;
   readonly bodyOf: (instruction: GivenInstruction) => object;
+  /** The order as the person has seen it. */
+  readonly order?: OrderView;
   /** The task that the instruction resolves. */
   readonly taskId?: string;
 }
@@ -50,23 +41,25 @@ interface Target {
 export async function giveInstruction(
   cli: Cli,
   given: string,
-  instruction: GivenInstruction,
+  instruction: GivenInstruction | ((order: OrderView) => GivenInstruction),
   options: InstructionOptions,
 ): Promise<number | undefined> {
   assertOneOrMany(given, options);
   reasonFor(options);
-  if (options.all) return giveToMany(cli, instruction, options);
+  if (options.all && typeof instruction === 'function')
+    throw new UsageError('--set changes the input of one order. For many orders, give the whole input with --data.');
+  if (options.all) return giveToMany(cli, instruction as GivenInstruction, options);
   const api = await cli.api('operator');
   const path = orderPath(await resolveOrderId(api, given));
   const { body: order, etag = '' } = await api.call<OrderView>('GET', path);
-  const target = { api, orderId: order.orderId, etag, path: `${path}/instructions`, bodyOf: (given: GivenInstruction) => given };
-  return carryOut(cli, target, instruction, options);
+  const target = { api, orderId: order.orderId, order, etag, path: `${path}/instructions`, bodyOf: (given: GivenInstruction) => given };
+  return carryOut(cli, target, typeof instruction === 'function' ? instruction(order) : instruction, options);
 }
 
 /** Posts an instruction to where it is carried out, or shows its check. Resolves with the exit code. */
 export async function carryOut(
   cli: Cli,
-  { api, orderId, etag, path, bodyOf, taskId }: Target,
+  { api, orderId, order, etag, path, bodyOf, taskId }: Target,
   instruction: GivenInstruction,
   options: InstructionOptions,
 ): Promise<number | undefined> {
@@ -77,10 +70,11 @@ export async function carryOut(
     (await api.call<CheckView>('POST', path, { body: { ...bodyOf(instruction), reason, dryRun: true }, headers })).body;
   if (dryRun) {
     const check = await checked();
-    cli.print(check, () => checkText(check, cli.paint));
+    cli.print(check, () => checkText(check, cli.paint, aboutCheck(instruction, check, order)));
+    if (check.feasible && finalKinds.has(instruction.kind)) cli.terminal.say(finalText);
     return check.feasible ? undefined : 1;
   }
-  if (finalKinds.has(instruction.kind) && !yes) await confirmed(cli, instruction.kind, checked);
+  if (finalKinds.has(instruction.kind) && !yes) await confirmed(cli, instruction, checked, order);
   const { body } = await api.call('POST', path, { body: { ...bodyOf(instruction), reason }, headers });
   cli.print(body, () => '');
   cli.terminal.say(`Accepted. To follow the order: redress order watch ${printable(orderId)}`);
@@ -94,13 +88,21 @@ export async function carryOut(
  * @throws FailedError if the person says no, or if the instruction is infeasible.
  * @throws UsageError if nobody can be asked.
  */
-export async function confirmed(cli: Cli, kind: string, checked: () => Promise<CheckView>): Promise<void> {
+export async function confirmed(
+  cli: Cli,
+  instruction: GivenInstruction,
+  checked: () => Promise<CheckView>,
+  order?: OrderView,
+): Promise<void> {
+  const { kind } = instruction;
   assertAsks(cli, `${kind} cannot be taken back. Look at it with --dry-run, and confirm it with --yes.`);
   const check = await checked();
-  cli.terminal.say(checkText(check, cli.paint));
+  cli.terminal.say(checkText(check, cli.paint, aboutCheck(instruction, check, order)));
   if (!check.feasible || !(await cli.terminal.confirm(`${kind} cannot be taken back. Go on?`)))
     throw new FailedError('Nothing was changed.');
 }
+
+const finalText = 'This cannot be taken back: without a terminal, add --yes.';
 
 /** Refuses to go on without `--yes` where nobody can be asked: in a script, and with `--json`. */
 export function assertAsks(cli: Pick<Cli, 'terminal' | 'json'>, otherwise: string): void {

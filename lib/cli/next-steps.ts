@@ -1,8 +1,13 @@
-import { type OrderView, questionType } from './orders.ts';
+import { failedStep, type OrderView, questionType } from './orders.ts';
 import { printable } from './text.ts';
 
+/** What `order get` knows of the exception of an order. */
+export interface ExceptionTags {
+  readonly tags: readonly string[];
+}
+
 /** Returns what a person may do next about an order that does not go on by itself. It names no instruction that would be refused now. */
-export function nextSteps(order: OrderView): readonly string[] {
+export function nextSteps(order: OrderView, exception?: ExceptionTags): readonly string[] {
   const { orderId, processState, suspended, fault, undo, taskId } = order;
   const typed = (command: string, more = ' --dry-run') => `redress order ${command} ${printable(orderId)}${more}`;
   const marks = undo && undo.stuck.length > 0 ? markSteps(undo, typed) : [];
@@ -13,9 +18,20 @@ export function nextSteps(order: OrderView): readonly string[] {
   }
   if (taskId === undefined || fault?.type === questionType) return [];
   return [
-    `To request the failed step again: ${typed('resubmit')}`,
+    ...(isAboutInput(order, exception)
+      ? [`To request the failed step with another input: ${typed('replace-input', ' --set NAME=VALUE --dry-run')}`]
+      : []),
+    `To request the failed step again as it is: ${typed('resubmit')}`,
     `To go on at another step: ${typed('resume-at', ' --path PATH --dry-run')}. Other ways: redress order --help`,
   ];
+}
+
+/** Whether the step would fail again with the same input: its fault is permanent, and about what it was given. */
+function isAboutInput(order: OrderView, exception: ExceptionTags | undefined): boolean {
+  const { fault } = order;
+  if (!fault?.permanent || failedStep(order)?.input === undefined) return false;
+  const isOfUser = exception?.tags.some((tag) => tag === 'user' || tag === 'semantic') ?? false;
+  return isOfUser || fault.type === 'RequestRefused' || fault.type.endsWith('Invalid');
 }
 
 type Typed = (command: string, more?: string) => string;

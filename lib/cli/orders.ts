@@ -42,6 +42,8 @@ export interface FaultView {
   readonly type: string;
   readonly message?: string;
   readonly source?: string;
+  /** For operators. */
+  readonly permanent?: boolean;
 }
 
 /** How far the undo of an order is. Paths are those of the steps that are undone. */
@@ -166,7 +168,7 @@ export function stateText({ processState, outcome, fault, suspended, undoing, wa
   return processState === 'Pending' ? 'pending' : 'running';
 }
 
-/** Returns the event for which an order waits: `waits for the signal approval until 2026-01-31 12:00:00`. */
+/** Returns the event for which an order waits: `waits for the signal approval until 2026-01-31T12:00:00Z`. */
 export function waitText(wait: WaitView): string {
   const isRequested = wait.kind === 'undo' || wait.kind === 'confirmation';
   const until = wait.until ? `${isRequested ? ', next request at' : ' until'} ${secondText(wait.until)}` : '';
@@ -192,8 +194,8 @@ function eventText({ kind, name, workflow, agent, since, path }: WaitView): stri
   }
 }
 
-/** Returns a time in UTC without fractions of a second: `2026-01-31 12:00:00`. */
-export const secondText = (time: Time): string => new Date(time).toISOString().slice(0, 19).replace('T', ' ');
+/** Returns a time in UTC without fractions of a second: `2026-01-31T12:00:00Z`. */
+export const secondText = (time: Time): string => `${new Date(time).toISOString().slice(0, 19)}Z`;
 
 /**
  * Returns the name of a step; its path if another step has the same name. A client sees no paths: there, the first of them has its name
@@ -211,5 +213,9 @@ export function durationMs({ startedAt, closedAt, requestedAt, answeredAt }: Ste
   const [from, to] = [requestedAt ?? startedAt, answeredAt ?? closedAt];
   return from && to && closedAt ? timeOf(to) - timeOf(from) : undefined;
 }
+
+/** Returns the step at which an order is blocked. */
+export const failedStep = ({ fault, steps = [] }: OrderView): StepView | undefined =>
+  steps.find(({ path }) => path !== undefined && path === fault?.source);
 
 export const timeOf = (time: Time): number => new Date(time).getTime();

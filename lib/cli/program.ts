@@ -62,10 +62,16 @@ const describe = (option: Option): string => {
   return option.mandatory ? `${text} (required)` : text;
 };
 
+/** Returns the options of every command without those that this command has itself, such as `--data` with another meaning. */
+const globalOptions = (command: Command): Option[] => {
+  const help = Object.assign(new Help(), { showGlobalOptions: true });
+  return help.visibleGlobalOptions(command).filter(({ long }) => command.options.every((own) => own.long !== long));
+};
+
 const settled = (command: Command, terminal: Terminal): Command =>
   command
     .exitOverride()
-    .configureHelp({ showGlobalOptions: true, optionDescription: describe })
+    .configureHelp({ showGlobalOptions: true, visibleGlobalOptions: globalOptions, optionDescription: describe })
     .configureOutput({
       writeOut: terminal.write,
       writeErr: (text) => terminal.say(text.trimEnd().replace(/^error: /, 'redress: ')),

@@ -3,7 +3,7 @@ import { FailedError, UsageError } from './errors.ts';
 import type { Api } from './http.ts';
 import { listed, resolveOrderId } from './orders.ts';
 import { type SuggestionView, suggestionText } from './solutions.ts';
-import { type Paint, printable, table } from './text.ts';
+import { listedId, printable, table } from './text.ts';
 
 /** A task in the API's response, with the fields that the command line reads. */
 export interface TaskView {
@@ -42,11 +42,11 @@ export const taskPath = (id: string): string => `/tasks/${encodeURIComponent(id)
 /** The reason for a task, in a few words. */
 export const aboutTask = ({ fault, question, text, kind }: TaskView): string => fault?.type ?? question?.text ?? text ?? kind;
 
-export const tasksText = (tasks: readonly TaskView[], paint: Paint): string =>
+export const tasksText = (tasks: readonly TaskView[], { paint, terminal }: Pick<Cli, 'paint' | 'terminal'>): string =>
   tasks.length === 0
     ? ''
     : table(
-        ['due', 'state', 'kind', 'about', 'group', 'person', 'task'],
+        ['due', 'state', 'kind', 'about', 'group', 'person', 'order', 'task'],
         tasks.map((task) => [
           task.overdue ? `${task.dueAt} (overdue)` : task.dueAt,
           task.verified === undefined ? task.state : `${task.state}, ${task.verified}`,
@@ -54,6 +54,8 @@ export const tasksText = (tasks: readonly TaskView[], paint: Paint): string =>
           aboutTask(task),
           task.group ?? '',
           task.assignee ?? '',
+          // A task about a destination of the notifier has no order.
+          task.orderId ? listedId(task.orderId, terminal) : '',
           task.id,
         ]),
         paint,

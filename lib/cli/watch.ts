@@ -17,6 +17,6 @@ export async function watch(cli: Cli, api: Api, orderId: string): Promise<number
   });
   if (json) cli.print(order, () => '');
   if (order?.fault?.type === questionType) terminal.say(`Answer the question: redress order answer ${orderId} --data JSON`);
-  else if (order?.processState === 'Error') terminal.say(`Correct the cause, then run: redress order resubmit ${orderId} --reason TEXT`);
+  else if (order?.processState === 'Error') terminal.say(`To see why, and what may be done: redress order get ${orderId}`);
   return order?.outcome === 'completed' ? 0 : 1;
 }

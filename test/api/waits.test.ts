@@ -127,7 +127,7 @@ describe('an order whose agent cannot work', () => {
     assert.deepEqual(waitsFor, { ...outage, path: 'order/book', until: null });
     assert.match(
       explanation,
-      /, but the service of desk is away since 2026-01-01 00:00:00 \(its circuit breaker is open\): requests continue when a probe succeeds, the next one at 2026-01-01 00:00:05\.$/,
+      /, but the service of desk is away since 2026-01-01T00:00:00Z \(its circuit breaker is open\): requests continue when a probe succeeds, the next one at 2026-01-01T00:00:05Z\.$/,
     );
 
     // A list reads no circuit breaker: it tells the outage once the step is late.
@@ -160,7 +160,7 @@ describe('an order whose agent cannot work', () => {
   test('names the host that holds the lease of an order, until the lease ends', async () => {
     const { show, store, clock, orderId } = await orderOf(sequence(desk.book({})));
     await acquireLease(store, orderId, { holder: 'host-7', leaseMs: 5000, clock });
-    assert.match((await show()).explanation, /\. host-7 has locked it until 2026-01-01 00:00:0\d\.$/);
+    assert.match((await show()).explanation, /\. host-7 has locked it until 2026-01-01T00:00:0\dZ\.$/);
     await clock.advance(60_000);
     assert.doesNotMatch((await show()).explanation, /locked/);
   });

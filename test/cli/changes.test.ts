@@ -70,7 +70,9 @@ describe('the messages to a watcher of an order', () => {
   test('include a reset and a suspension', () => {
     assert.deepEqual(changesBetween(undefined, order({ processState: 'Pending' })), ['pending: waits for a scheduler']);
     assert.deepEqual(changesBetween(order(), order({ processState: 'Pending' })), ['pending again: waits for a scheduler']);
-    assert.deepEqual(changesBetween(order(), order({ suspended: true })), ['suspended by an operator']);
+    assert.deepEqual(changesBetween(order(), order({ suspended: true })), [
+      'suspended by an operator: nothing is requested until somebody resumes it',
+    ]);
   });
 });
 

@@ -49,7 +49,7 @@ describe('tasks at the command line', () => {
     const before = await task();
     const { exitCode, out } = await resolve('resubmit', '--dry-run');
     assert.equal(exitCode, 0);
-    assert.match(out, /requested +order\/charge +charge\nAt most \d+ requests, for \$/);
+    assert.match(out, /will be requested +order\/charge +charge\nAt most \d+ requests, if each .* cost at most \$/);
     assert.deepEqual(await task(), before);
   });
 

@@ -58,7 +58,7 @@ describe('an order at the command line', () => {
     const rows = rowsOf(out);
     assert.match(
       rows.get('approval')?.join('  ') ?? '',
-      /^signal approval {2}waits for the signal approval until \d{4}-\d\d-\d\d [\d:]{8}$/,
+      /^signal approval {2}waits for the signal approval until \d{4}-\d\d-\d\dT[\d:]{8}Z$/,
     );
     assert.match(rows.get('tell')?.join('  ') ?? '', /^desk\.tell {2}ok {2}1 {2}\d\.\d s$/);
     assert.match(out, /\nend by {6}\d{4}-/);
@@ -202,10 +202,10 @@ describe('the words for an order', () => {
     assert.deepEqual(states, [
       'waits for the signal approval',
       'waits for a signal',
-      'waits for the agent payment since 2026-01-01 00:00:03',
+      'waits for the agent payment since 2026-01-01T00:00:03Z',
       'waits for an order of ship-one@1',
-      'waits until 2026-01-01 00:00:09',
-      'undo failing: order/charge, next request at 2026-01-01 00:00:09',
+      'waits until 2026-01-01T00:00:09Z',
+      'undo failing: order/charge, next request at 2026-01-01T00:00:09Z',
       'outcome unknown: order/charge',
       'running',
     ]);
@@ -228,7 +228,7 @@ describe('the words for an order', () => {
     };
     const waits = orderView({ steps: [step({ ...approval, status: 'Executing', result: null, attempts: 0, completeBy: at(50) })] });
     const came = orderView({ steps: [step({ ...approval, attempts: 0, startedAt: at(1), closedAt: at(21) })] });
-    assert.deepEqual(changesBetween(undefined, waits), ['approval waits for the signal approval until 2026-01-01 00:00:50']);
+    assert.deepEqual(changesBetween(undefined, waits), ['approval waits for the signal approval until 2026-01-01T00:00:50Z']);
     assert.deepEqual(changesBetween(waits, came), ['approval ok 20 s']);
   });
 

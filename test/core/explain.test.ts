@@ -131,7 +131,7 @@ describe("the explanation of an order's current state", () => {
     assert.equal(why(run, run.now + 5000), 'Waits 15 s before it runs order/retry once more, after one failure.');
     assert.equal(
       explain(run.program, run.state),
-      'Waits until 2026-01-01 00:00:20 before it runs order/retry once more, after one failure.',
+      'Waits until 2026-01-01T00:00:20Z before it runs order/retry once more, after one failure.',
     );
     run.now += 20_000;
     run.happen({ type: 'woken' });
@@ -188,7 +188,7 @@ describe("the explanation of an order's current state", () => {
     assert.equal(why(started(sequence('order', delay('rest', 600)))), 'Waits 10 min at order/rest.');
     assert.equal(why(started(sequence('order', delay('rest', 3 * 86_400)))), 'Waits 72 h at order/rest.');
     const run = started(sequence('order', step('charge', { completeWithinSeconds: 90_000 })));
-    assert.equal(why(run), 'Waits for agent to answer order/charge until 2026-01-02 01:00:00.');
+    assert.equal(why(run), 'Waits for agent to answer order/charge until 2026-01-02T01:00:00Z.');
   });
 
   test('the order waits for a signal, and then for an answer of a person', () => {

@@ -205,7 +205,10 @@ const forOperators = {
   parent: z.string().optional().describe('the order that called this one, or whose exception it handles'),
   failureCount: z.int().min(0).describe('the highest number of missed deadlines among the running steps; 0 after they have succeeded'),
   undoing: z.boolean().describe('whether the order, or a scope of it, is being undone'),
-  exceptionId: z.string().optional().describe('the exception for which the order is in Error, or that was raised about a finished order'),
+  exceptionId: z
+    .string()
+    .optional()
+    .describe('the exception for which the order is in Error, that was raised about a finished order, or of an undo that keeps failing'),
   taskId: z.string().optional().describe('the task of the person who decides about that exception'),
   remainingSeconds: z
     .int()

@@ -33,7 +33,7 @@ const ending = (
     const path = orderPath(await resolveOrderId(api, id));
     const checked = async () =>
       (await api.call<CheckView>('POST', `${path}/instructions`, { body: { ...instruction, reason, dryRun: true } })).body;
-    if (!yes) await confirmed(cli, kind, checked);
+    if (!yes) await confirmed(cli, instruction, checked);
     const { body } = await api.call<OrderView>('POST', `${path}/cancel`, { body: { reason } });
     cli.print(body, () => '');
     cli.terminal.say(`Accepted. To follow the order: redress order watch ${printable(body.orderId)}`);

@@ -1,8 +1,9 @@
 import { isWait, statusText } from '#cli/changes';
 import type { Cli, CliCommand } from '#cli/command';
-import { nextSteps } from '#cli/next-steps';
+import { type ExceptionTags, nextSteps } from '#cli/next-steps';
 import {
   durationMs,
+  failedStep,
   type OrderView,
   orderPath,
   resolveOrderId,
@@ -29,12 +30,12 @@ export const orderGet: CliCommand = {
     const exception =
       exceptionId === undefined ? undefined : await api.call<Alike>('GET', `/exceptions/${encodeURIComponent(exceptionId)}`);
     cli.print(order, () => orderText(order, exception?.body, cli));
-    if (!cli.json) for (const line of nextSteps(order)) cli.terminal.say(line);
+    if (!cli.json) for (const line of nextSteps(order, exception?.body)) cli.terminal.say(line);
   },
 };
 
 /** The fingerprint that an exception shares with those like it. */
-interface Alike {
+interface Alike extends ExceptionTags {
   readonly fingerprint: string;
 }
 
@@ -139,10 +140,10 @@ function maskedRows({ maskedFaults }: OrderView): readonly (readonly string[])[]
 const inputCharactersMax = 600;
 
 /** Returns the row of the input with which the failed step would be requested again. `replace-input` replaces the whole of it. */
-function inputOfFailed({ fault, steps = [] }: OrderView): readonly (readonly string[])[] {
-  const input = steps.find(({ path }) => path !== undefined && path === fault?.source)?.input;
+function inputOfFailed(order: OrderView): readonly (readonly string[])[] {
+  const { input, path } = failedStep(order) ?? {};
   if (input === undefined) return [];
-  const text = JSON.stringify(input);
+  const text = `of ${path}: ${JSON.stringify(input)}`;
   return [['input', text.length > inputCharactersMax ? `${text.slice(0, inputCharactersMax)}…` : text]];
 }
 

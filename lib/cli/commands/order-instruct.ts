@@ -8,6 +8,7 @@ import { readData } from '#cli/submission-file';
 import type { Terminal } from '#cli/terminal';
 import type { OrderInstructionKind } from '#core/instructions/index';
 import { orderCancel, orderCompensate, orderMarkCompensated, orderTerminate } from './order-cancel.ts';
+import { orderReplaceInput } from './order-replace-input.ts';
 import { orderResubmit } from './order-resubmit.ts';
 import { orderResume, orderSuspend } from './order-suspend.ts';
 
@@ -69,17 +70,6 @@ function effectOf(effect: string | undefined): string {
   if (effect === 'none' || effect === 'done') return effect;
   throw new UsageError(`Expected --effect none or --effect done, got ${effect}.`);
 }
-
-const orderReplaceInput = instructing({
-  kind: 'replace-input',
-  summary: 'Request a step with another input',
-  sendsData: true,
-  options: (command) => withPath(command).option('--data <json>', 'the whole input: JSON, @file, or @- for standard input'),
-  async fields(given, terminal) {
-    if (given.data === undefined) throw new UsageError('The input is missing. Give it with --data: JSON, @file, or @- for standard input.');
-    return { ...pathOf(given), input: await readData(given.data, terminal) };
-  },
-});
 
 const orderResumeAt = instructing({
   kind: 'resume-at',

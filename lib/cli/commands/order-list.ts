@@ -34,7 +34,11 @@ export const orderList: CliCommand<Options> = {
       .option('--fault <type>', 'only orders with this fault: CardDeclined')
       .option('--reference <text>', "only orders with this client's reference")
       .option('--limit <number>', 'most orders to list', wholeOption(1, 100_000), 20)
-      .option('--all', 'list all orders'),
+      .option('--all', 'list all orders')
+      .addHelpText(
+        'after',
+        '\nAn order whose undo keeps failing is not in Error, although a person must see to it. The tasks of all orders that need a person: redress task list',
+      ),
 
   async run(cli, { state, outcome, workflow, fault, reference, limit, all }) {
     const api = await cli.api('operator');

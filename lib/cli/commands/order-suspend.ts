@@ -28,12 +28,22 @@ const turning = (kind: 'suspend' | 'resume', summary: string): CliCommand<Instru
     const body = { kind, reason, ...(dryRun ? { dryRun } : {}) };
     const { body: answer } = await api.call<Plan & CheckView>('POST', `${path}/instructions`, { body, headers: { 'if-match': etag } });
     const isRefused = dryRun === true && !answer.feasible;
-    cli.print(answer, () => (isRefused ? checkText(answer, cli.paint) : dryRun ? planText(answer) : ''));
+    const undos = dryRun && order.undo && kind === 'suspend' ? await api.call<UndoPlan>('GET', `${path}/plan`) : undefined;
+    const stopped = undos ? undoText(undos.body) : '';
+    cli.print(answer, () => (isRefused ? checkText(answer, cli.paint) : dryRun ? `${planText(answer)}${stopped}` : ''));
     if (isRefused) return 1;
     if (!dryRun) cli.terminal.say(`Accepted. To see the order: redress order get ${printable(order.orderId)}`);
     return undefined;
   },
 });
+
+interface UndoPlan {
+  readonly steps: readonly { readonly path: string }[];
+}
+
+/** Returns the undos that wait until the order is resumed. */
+const undoText = ({ steps }: UndoPlan): string =>
+  `Its undo would stop. Still to be undone: ${steps.map(({ path }) => printable(path)).join(', ')}.\n`;
 
 function planText({ requests = [], completeBy, remainingSeconds }: Plan): string {
   const sent =
@@ -44,5 +54,5 @@ function planText({ requests = [], completeBy, remainingSeconds }: Plan): string
   return `${sent}.${completeBy ? ` Its running steps would have until ${new Date(completeBy).toISOString()}.` : ''}\n`;
 }
 
-export const orderSuspend = turning('suspend', 'Suspend an order and stop its deadlines');
-export const orderResume = turning('resume', 'Resume a suspended order with its remaining time');
+export const orderSuspend = turning('suspend', 'Suspend an order: its work, its undo and its deadlines stop');
+export const orderResume = turning('resume', 'Resume a suspended order, and its undo, with the remaining time');

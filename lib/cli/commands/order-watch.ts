@@ -6,7 +6,13 @@ import { watch } from '#cli/watch';
 export const orderWatch: CliCommand = {
   name: 'order watch',
   summary: 'Follow an order until it has ended',
-  declare: (command) => command.argument('<id>', 'order id, or its beginning'),
+  declare: (command) =>
+    command
+      .argument('<id>', 'order id, or its beginning')
+      .addHelpText(
+        'after',
+        '\nExit codes: 0 it has completed, 1 it has ended otherwise or waits for an operator, 2 wrong use, 3 cannot reach the system.',
+      ),
 
   async run(cli, _, [id = '']) {
     const api = await cli.api('operator');

@@ -26,7 +26,7 @@ export const taskHandOver: CliCommand<Options> = {
       const [action, content] = group === undefined ? ['release', {}] : ['assign', { body: { group } }];
       handed.push((await api.call<TaskView>('POST', `${taskPath(id)}/${action}`, content)).body);
     }
-    cli.print({ items: handed }, () => tasksText(handed, cli.paint));
+    cli.print({ items: handed }, () => tasksText(handed, cli));
     if (!cli.json)
       cli.terminal.say(
         handed.length === 0 ? 'You have claimed no task.' : `${group === undefined ? 'Released' : `Handed to ${group}`}: ${handed.length}.`,

@@ -42,7 +42,7 @@ export const taskList: CliCommand<Options> = {
     const orderId = order === undefined ? undefined : await resolveOrderId(api, order);
     const filter = { state, assignee: person, group, workflow, kind, fingerprint, orderId, overdue: late };
     const items = await listed<TaskView>(api, '/tasks', filter, limit);
-    cli.print({ items }, () => tasksText(items, cli.paint));
+    cli.print({ items }, () => tasksText(items, cli));
     if (!cli.json && items.length === 0) cli.terminal.say('No tasks match.');
     return undefined;
   },

@@ -194,11 +194,11 @@ const dayMs = 24 * 3_600_000;
 /** Returns "12:03:20", with its date if the day differs from today or `now` is missing. */
 function timeText(at: number, now: number | undefined): string {
   if (!Number.isFinite(at)) return 'some time';
-  const [day = '', time = ''] = new Date(at).toISOString().slice(0, 19).split('T');
-  return now !== undefined && Math.floor(at / dayMs) === Math.floor(now / dayMs) ? time : `${day} ${time}`;
+  const text = `${new Date(at).toISOString().slice(0, 19)}Z`;
+  return now !== undefined && Math.floor(at / dayMs) === Math.floor(now / dayMs) ? text.slice(11, 19) : text;
 }
 
-/** Returns "20 s", "5 min" or "3 h" from now, or "until 2026-01-31 12:03:20" without `now`. */
+/** Returns "20 s", "5 min" or "3 h" from now, or "until 2026-01-31T12:03:20Z" without `now`. */
 function lengthText(until: number, now: number | undefined): string {
   if (now === undefined) return `until ${timeText(until, now)}`;
   const seconds = Math.max(0, Math.ceil((until - now) / 1000));

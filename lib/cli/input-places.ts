@@ -1,0 +1,67 @@
+import { isObject, type Json } from '#core/data/json';
+import { UsageError } from './errors.ts';
+
+/** Places of an input that a person changes or sees changed. A place is written as in a program, or as a JSON pointer. */
+
+/**
+ * Returns the input with the values of `--set`, each given as `address.postalCode=10115` or `/address/postalCode=10115`. A secret that the input
+ * masks stays as it is: the API puts it back.
+ */
+export function withPlaces(input: Json, given: readonly string[]): Json {
+  return given.reduce<Json>((each, text) => {
+    const [, place, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+    if (place === undefined || value === undefined)
+      throw new UsageError(`Expected --set PLACE=VALUE, such as address.postalCode=10115, got ${text}.`);
+    return withValue(each, partsOf(place), { place, value });
+  }, input);
+}
+
+const partsOf = (place: string): readonly string[] =>
+  place.startsWith('/')
+    ? place
+        .slice(1)
+        .split('/')
+        .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    : place.split('.');
+
+interface Given {
+  readonly place: string;
+  readonly value: string;
+}
+
+function withValue(before: Json | undefined, [part, ...rest]: readonly string[], given: Given): Json {
+  if (part === undefined) return givenValue(before, given.value);
+  if (Array.isArray(before)) {
+    const index = Number(part);
+    if (!/^\d+$/.test(part) || index >= before.length) throw noPlace(given, `The list there has ${before.length} entries, from 0 on.`);
+    return before.with(index, withValue(before[index], rest, given));
+  }
+  if (!isObject(before)) throw noPlace(given, 'There is no object at this place.');
+  if (rest.length > 0 && !Object.hasOwn(before, part)) throw noPlace(given, `The fields there: ${Object.keys(before).join(', ')}.`);
+  return { ...(before as { readonly [key: string]: Json }), [part]: withValue((before as { [key: string]: Json })[part], rest, given) };
+}
+
+const noPlace = ({ place }: Given, why: string): UsageError => new UsageError(`The input has no ${place}. ${why}`);
+
+/** Parses a value as JSON, or else takes it as text. A place that holds text keeps text: a postal code is not a number. */
+function givenValue(before: Json | undefined, text: string): Json {
+  let parsed: Json;
+  try {
+    parsed = JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+  return typeof before === 'string' && typeof parsed !== 'string' ? text : parsed;
+}
+
+/** Returns one line for each place at which two inputs differ: `address.postalCode: "00000" becomes "10115"`. */
+export function changedPlaces(before: Json | undefined, after: Json | undefined, place = ''): readonly string[] {
+  if (isObject(before) && isObject(after)) {
+    const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+    return names.flatMap((name) =>
+      changedPlaces(before[name] as Json | undefined, after[name] as Json | undefined, place === '' ? name : `${place}.${name}`),
+    );
+  }
+  const [was, is] = [before, after].map((each) => (each === undefined ? 'nothing' : JSON.stringify(each)));
+  return was === is ? [] : [`${place === '' ? 'the input' : place}: ${was} becomes ${is}`];
+}

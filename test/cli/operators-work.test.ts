@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { defineAgent, defineApp, defineWorkflow, fault, operation, sequence } from 'redress';
+import * as z from 'zod';
+import { changedPlaces, withPlaces } from '#cli/input-places';
+import { type RunningSystem, redress, runningSystem } from './support.ts';
+
+const AddressInvalid = fault('AddressInvalid');
+const Dispatched = fault('AlreadyDispatched');
+const Nothing = z.object({});
+const Address = z.object({ city: z.string(), postalCode: z.string() });
+const till = defineAgent('till', {
+  charge: operation({ input: Nothing, output: Nothing, run: () => ({}) }),
+  refund: operation({ input: Nothing, output: Nothing, run: () => ({}) }),
+});
+const carrier = defineAgent('carrier', {
+  ship: operation({
+    input: z.object({ address: Address }),
+    output: Nothing,
+    faults: [AddressInvalid],
+    run: ({ address }, call) => (address.postalCode === '00000' ? call.failed(AddressInvalid, 'No such postal code.') : {}),
+  }),
+  recall: operation({ input: Nothing, output: Nothing, faults: [Dispatched], run: (_, call) => call.failed(Dispatched, 'It has left.') }),
+  label: operation({
+    input: Nothing,
+    output: Nothing,
+    faults: [AddressInvalid],
+    run: (_, call) => call.failed(AddressInvalid, 'No label.'),
+  }),
+});
+const Order = z.object({ item: z.string(), card: z.string() });
+const sell = defineWorkflow('fulfil-order', { version: 1, order: Order, toOperator: [AddressInvalid] }, ({ order }) =>
+  sequence(
+    till.charge({}).undo(() => till.refund({})),
+    carrier.ship({ address: { city: order.item, postalCode: order.card } }).undo(() => carrier.recall({})),
+    carrier.label({}),
+  ),
+);
+
+describe("the operator's work at the command line (W-05, F-155)", () => {
+  let system: RunningSystem;
+  before(async () => void (system = await runningSystem(defineApp({ workflows: [sell], agents: [till, carrier] }))));
+  after(() => system.stop());
+
+  const run = (...args: readonly string[]) => system.redress(args);
+  const state = async (orderId: string) => (await run('order', 'get', orderId, '--json')).json;
+  const until = async (orderId: string, isReached: (order: Awaited<ReturnType<typeof state>>) => boolean) => {
+    for (let tries = 0; ; tries++) {
+      const order = await state(orderId);
+      if (isReached(order)) return order;
+      assert.ok(tries < 200, JSON.stringify(order));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  const blocked = async (postalCode: string): Promise<string> => {
+    const order = JSON.stringify({ item: 'Berlin', card: postalCode });
+    const { orderId } = (await system.redress(['order', 'submit', '-', '--json'], { input: order })).json;
+    await until(orderId, ({ processState }) => processState === 'Error');
+    return orderId;
+  };
+  /** Returns an order whose undo is stuck at its second step. */
+  const stuck = async (): Promise<string> => {
+    const orderId = await blocked('28195');
+    assert.equal((await run('order', 'cancel', orderId, '--reason', 'she changed her mind', '--yes')).exitCode, 0);
+    await until(orderId, ({ undo }) => (undo?.stuck ?? []).length > 0);
+    return orderId;
+  };
+
+  test('a blocked order whose input is refused names its step, and suggests another input first', async () => {
+    const { out, err } = await run('order', 'get', await blocked('00000'));
+    assert.match(out, /^input +of order\/ship: \{"address":\{"city":"Berlin","postalCode":"00000"\}\}$/m);
+    assert.match(
+      err,
+      /^To request the failed step with another input: redress order replace-input \S+ --set NAME=VALUE --dry-run\n.*resubmit/,
+    );
+  });
+
+  test('one place of an input is set, and the dry run shows its old and new value and what is not done again', async () => {
+    const orderId = await blocked('00000');
+    const replace = (...more: readonly string[]) => run('order', 'replace-input', orderId, ...more);
+    const set = ['--set', 'address.postalCode=10115'];
+    const dry = await replace(...set, '--dry-run');
+    assert.match(dry.out, /^will be requested +order\/ship +ship$/m);
+    assert.match(dry.out, /^Input of order\/ship: address\.postalCode: "00000" becomes "10115"\.$/m);
+    assert.match(dry.out, /^Not done again: order\/charge\.$/m);
+    assert.match(dry.out, /^At most \d+ requests, if each is late as often as it may be\. On AWS they cost at most \$[\d.]+\.$/m);
+    for (const more of [
+      [],
+      [...set, '--data', '{}'],
+      ['--set', 'adress.street=x'],
+      ['--set', 'address'],
+      [...set, '--path', 'order/nowhere'],
+    ])
+      assert.equal((await replace(...more, '--reason', 'asked her')).exitCode, 2, more.join(' '));
+    assert.equal((await replace(...set, '--reason', 'asked her')).exitCode, 0);
+    const after = await until(orderId, ({ fault }) => fault?.source === 'order/label');
+    assert.deepEqual(
+      after.steps.slice(0, 2).map(({ attempts, result }: { attempts: number; result: string }) => [attempts, result]),
+      [
+        [1, 'Succeeded'],
+        [2, 'Succeeded'],
+      ],
+    );
+  });
+
+  test('an order whose undo is stuck names its exception and its task, and its watch says what it waits for', async () => {
+    const orderId = await stuck();
+    const order = await until(orderId, ({ taskId }) => taskId !== undefined);
+    const { out, err } = await run('order', 'get', orderId);
+    assert.match(out, new RegExp(`^exception +${order.exceptionId}$`, 'm'));
+    assert.match(out, new RegExp(`^task +${order.taskId}$`, 'm'));
+    assert.match(err, /To request it again now: redress order retry-undo|^If it was undone by hand/);
+    const listed = await run('task', 'list', '--kind', 'undo-stuck');
+    assert.match(listed.out, new RegExp(`^due .* order +task\\n[\\s\\S]*${orderId} +tsk_`));
+  });
+
+  test('the check of a suspension names the undos that wait, and that of a mark the step that counts as undone', async () => {
+    const orderId = await stuck();
+    const { out } = await run('order', 'suspend', orderId, '--dry-run');
+    assert.match(out, /Its undo would stop\. Still to be undone: order\/ship, order\/charge\.$/m);
+    const marked = await run('order', 'mark-compensated', orderId, '--dry-run');
+    assert.match(marked.out, /^counts as undone +order\/ship$[\s\S]*^will be undone +order\/charge +refund$/m);
+    assert.equal(marked.err, 'This cannot be taken back: without a terminal, add --yes.\n');
+    const refused = await run('order', 'resume', orderId, '--dry-run');
+    assert.match(refused.out, /^refused +because\nnot-suspended +/);
+  });
+});
+
+test('the help of an instruction says whether it asks, and names no folder where --data has another meaning', async () => {
+  const help = async (...command: readonly string[]) => (await redress([...command, '--help'])).out.replaceAll(/\s+/g, ' ');
+  for (const kind of ['mark-compensated', 'cancel', 'skip', 'terminate'])
+    assert.match(await help('order', kind), /--yes do not ask; this command cannot be taken back/);
+  for (const kind of ['suspend', 'resubmit', 'replace-input']) assert.match(await help('order', kind), /--yes with --all: start without/);
+  assert.match(await help('order', 'suspend'), /its work, its undo and its deadlines stop/);
+  assert.doesNotMatch(await help('order', 'replace-input'), /--data <folder>/);
+  assert.match(await help('order', 'list'), /--data <folder>[\s\S]*redress task list/);
+  assert.match(await help('order', 'watch'), /Exit codes: 0 it has completed, 1 it has ended otherwise/);
+});
+
+test('a place of an input is dotted or a pointer; text stays text, and other values are JSON', () => {
+  const input = { address: { postalCode: '1', floor: 2 }, items: [{ sku: 'tea' }] };
+  const set = (...places: readonly string[]) => withPlaces(input, places);
+  assert.deepEqual(set('/address/postalCode=10115', 'address.floor=3', 'items.0.sku=milk', 'note="x"'), {
+    address: { postalCode: '10115', floor: 3 },
+    items: [{ sku: 'milk' }],
+    note: 'x',
+  });
+  assert.deepEqual(changedPlaces(input, set('address.floor=null')), ['address.floor: 2 becomes null']);
+  for (const wrong of ['items.1.sku=x', 'items.x=1', 'nowhere.at=1', 'address.floor.x=1', 'address'])
+    assert.throws(() => set(wrong), /--set|has no/, wrong);
+});
