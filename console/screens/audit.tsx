@@ -4,7 +4,7 @@ import type { AuditEntry } from '../api/types.ts';
 import { Json } from '../parts/json.tsx';
 import { Empty, Loaded, PageHead, Panel } from '../parts/states.tsx';
 import { At, Said, shortId } from '../parts/text.tsx';
-import { orderLink, queried, setQuery } from '../router.ts';
+import { href, orderLink, queried, setQuery } from '../router.ts';
 
 const kinds = ['instruction', 'task', 'rule', 'solution', 'bulk', 'channel', 'dead-letter', 'client', 'group', 'lock', 'read'] as const;
 
@@ -75,6 +75,23 @@ export default function Audit() {
   );
 }
 
+/** Returns the address of an order, a task or a bulk run. */
+function linkTo(id: string): string | undefined {
+  if (id.startsWith('ord_')) return orderLink(id);
+  if (id.startsWith('tsk_')) return href(`/tasks/${id}`);
+  return id.startsWith('blk_') ? href(`/bulk/${id}`) : undefined;
+}
+
+function Target({ id }: { id: string }) {
+  const link = linkTo(id);
+  if (link === undefined) return <Said>{id}</Said>;
+  return (
+    <a class="id" href={link}>
+      {shortId(id)}
+    </a>
+  );
+}
+
 const Entry = ({ entry: { at, by, role, kind, action, target, reason, before, after } }: { entry: AuditEntry }) => (
   <tr>
     <td class="fit">
@@ -84,16 +101,10 @@ const Entry = ({ entry: { at, by, role, kind, action, target, reason, before, af
       <Said>{by}</Said> <span class="muted">{role}</span>
     </td>
     <td class="fit">
-      {kind} <b>{action}</b>
+      {kind !== action && kind} <b>{action}</b>
     </td>
     <td class="fit">
-      {target.startsWith('ord_') ? (
-        <a class="id" href={orderLink(target)}>
-          {shortId(target)}
-        </a>
-      ) : (
-        <Said>{target}</Said>
-      )}
+      <Target id={target} />
     </td>
     <td>
       {reason !== null && <Said>{reason}</Said>}

@@ -52,8 +52,10 @@ export default function Chaos() {
               />
             ))}
             <section class="panel" aria-label="What this is not">
-              <div class="body soft">
+              <header>
                 <h2>What this is not</h2>
+              </header>
+              <div class="body soft">
                 <p>
                   The scheduler is a function of this process. It ends at its crash point, takes nothing for a time and starts again; the
                   process lives on. For the real thing, run <code>kill -9</code> on the process of <code>npm start</code> while orders run,

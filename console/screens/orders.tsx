@@ -200,7 +200,8 @@ function Why({ order: { fault, processState, suspended, completeBy, waitsFor } }
         </span>
       </>
     );
-  if (waitsFor?.kind === 'undo') return <>{`${waitsFor.path === null ? 'an undo' : `the ${stepName(waitsFor.path)}`} keeps failing`}</>;
+  if (waitsFor?.kind === 'undo')
+    return <>{`${waitsFor.path === null ? 'an undo' : `the undo of ${stepName(waitsFor.path)}`} keeps failing`}</>;
   if (processState === 'Pending') return <span class="muted">no scheduler has claimed it yet</span>;
   if (suspended) return <span class="muted">its time stands still</span>;
   if (processState === 'Processed' || completeBy === null) return null;

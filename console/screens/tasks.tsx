@@ -53,7 +53,7 @@ function TaskList() {
   );
   return (
     <>
-      <PageHead title="Tasks" lede={fingerprint === '' ? undefined : 'alike ones'}>
+      <PageHead title="Tasks" lede={fingerprint === '' ? undefined : `${tasks.items.length}${tasks.hasMore ? '+' : ''} alike`}>
         {has('operator') && fingerprint !== '' && tab !== 'resolved' && (
           <a class="btn go" href={href('/bulk/new', { fingerprint })}>
             Decide for all…
@@ -174,7 +174,7 @@ const Table = ({ tasks, at, table, isResolved }: { tasks: readonly Task[]; at: n
               {task.orderId !== undefined && <Reference orderId={task.orderId} />}
             </td>
             <td class="fit soft lo">{task.group !== undefined && <Said>{task.group}</Said>}</td>
-            <td class="fit" data-l={isResolved ? 'by' : 'has it'}>
+            <td class="fit" data-l={isResolved ? 'by' : 'with'}>
               {isResolved ? (
                 <Said>{task.resolution?.by ?? ''}</Said>
               ) : isMine(task) ? (

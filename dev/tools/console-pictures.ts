@@ -86,6 +86,16 @@ const shop = async (service: string, behavior: object): Promise<void> => {
   if (!response.ok) throw new Error(`The shop answered ${response.status}: ${await response.text()}`);
 };
 
+/** Orders with an address that the carrier refuses, each canceled by a person. So the workflow's page has a proposal. */
+async function cancelRefused(count: number): Promise<void> {
+  for (let index = 0; index < count; index += 1) {
+    const path = `/orders/${await submit('address-invalid')}`;
+    const { rev } = (await until(path, ({ processState }) => processState === 'Error')) as unknown as { readonly rev: number };
+    await api('POST', `${path}/instructions`, { kind: 'cancel', reason: 'No such address' }, { 'if-match': `"${rev}"` });
+    await until(path, ({ processState }) => processState === 'Processed');
+  }
+}
+
 /** Orders in many states, rules, and a bulk run. */
 async function seed() {
   const rules: readonly (readonly [string, object])[] = [
@@ -126,6 +136,7 @@ async function seed() {
   ];
   for (const [id, rule] of rules) await api('PUT', `/rules/${id}`, { ...rule, reason: 'Agreed with the people who ship' });
   for (const name of ['ok', 'two-items', 'ok', 'card-declined', 'out-of-stock', 'ok', 'ok']) await submit(name);
+  await cancelRefused(6);
   const blocked: string[] = [];
   for (let count = 0; count < 12; count += 1) blocked.push(await submit('address-invalid'));
   await until('/exceptions/groups?state=open', ({ items }) => ((items[0] as unknown as { open: number } | undefined)?.open ?? 0) >= 12);
@@ -205,6 +216,12 @@ const chooseAll = async (page: Page): Promise<void> => {
   await page.getByText(/can be sent again/).waitFor();
 };
 
+/** Replays the stored orders on the first proposal. */
+const replay = async (page: Page): Promise<void> => {
+  await page.getByRole('button', { name: 'Replay stored orders' }).first().click();
+  await page.getByText('would have needed no person').waitFor();
+};
+
 let isBroken = false;
 
 /** Injects some faults, so that the page shows one that is over, one that is under way, and one that has not begun. */
@@ -227,6 +244,8 @@ interface Picture {
   readonly name: string;
   readonly path: string;
   readonly before?: (page: Page) => Promise<void>;
+  /** The heading that comes to the top of the picture, instead of the top of the page. */
+  readonly from?: string;
 }
 
 const pictures: readonly Picture[] = [
@@ -248,6 +267,7 @@ const pictures: readonly Picture[] = [
   { name: 'solution', path: '/solutions/carrier-knows-again' },
   { name: 'workflows', path: '/workflows' },
   { name: 'workflow', path: '/workflows/fulfil-order/1' },
+  { name: 'workflow-proposals', path: '/workflows/fulfil-order/1', before: replay, from: 'Proposals' },
   { name: 'agents', path: '/agents' },
   { name: 'dead-letters', path: `/agents/submissions?id=${letter}` },
   { name: 'dead-letters-many', path: '/agents/submissions', before: chooseAll },
@@ -280,20 +300,24 @@ const looks = [
 ] as const;
 
 const page = await browser.newPage({ locale: 'en-GB' });
-page.setDefaultTimeout(8_000);
+page.setDefaultTimeout(30_000);
 
 const lookAs = async ({ viewport, colorScheme }: (typeof looks)[number]): Promise<void> => {
   await page.setViewportSize(viewport);
   await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
 };
 
-async function take({ name, path, before }: Picture, suffix: string): Promise<void> {
+async function take({ name, path, before, from }: Picture, suffix: string): Promise<void> {
   await page.evaluate(`sessionStorage.clear(); location.hash = '#/audit'`);
   await page.evaluate(`location.hash = '#${path}'`);
   await pause(1_200);
   await page.locator('main h1').waitFor();
   await before?.(page).catch((error: unknown) => process.stderr.write(`${name}${suffix}: ${String(error)}\n`));
   await page.evaluate('scrollTo(0, 0)');
+  if (from !== undefined) {
+    await page.getByRole('heading', { name: from }).evaluate((heading) => heading.scrollIntoView());
+    await page.evaluate('scrollBy(0, -72)');
+  }
   await write(`${name}${suffix}`, await page.screenshot());
   process.stdout.write(`docs/console/${name}${suffix}.webp\n`);
 }

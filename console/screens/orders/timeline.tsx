@@ -80,7 +80,12 @@ function Chart({ order, bars, end, isOver }: ChartProps) {
         <g key={mark.ms}>
           <path class="grid" d={`M${left + mark.x} ${top - 10}V${bottom}`} />
           {left + mark.x > left + 64 && left + mark.x < wide - right - 100 && (
-            <text class="axis" text-anchor="middle" x={left + mark.x} y="20">{`+${lengthOf(mark.ms)}`}</text>
+            <text
+              class="axis"
+              text-anchor="middle"
+              x={left + mark.x}
+              y="20"
+            >{`+${mark.ms < 1_000 ? `${Math.round(mark.ms)} ms` : lengthOf(mark.ms)}`}</text>
           )}
         </g>
       ))}

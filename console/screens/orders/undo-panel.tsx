@@ -110,8 +110,8 @@ function Line({ path, operation, place, undo, isStopped }: LineProps) {
               <Said>{stuck.lastFault.message}</Said>
             </span>
           )}
-          <span class="soft">
-            {` Requested ${stuck.attempts} ${stuck.attempts === 1 ? 'time' : 'times'}.`}
+          <span class="soft below">
+            {`Requested ${stuck.attempts} ${stuck.attempts === 1 ? 'time' : 'times'}.`}
             {stuck.nextAt && !isStopped && (
               <>
                 {' '}

@@ -39,38 +39,43 @@ export function Clusters({ name }: { name: string }) {
 
 function OneCluster({ cluster, path }: { cluster: Cluster; path: string }) {
   const { fingerprint, type, step, count, open, proposal, why, resolutions } = cluster;
+  // The code ends with a comment that says where it stands.
+  const [code = '', place] = proposal?.code.split(' // ') ?? [];
   return (
-    <div class="stack grow">
-      <div>
+    <div class="stack tight grow proposal">
+      <div class="row">
         <a href={href('/exceptions', { group: fingerprint })}>
           <b>
             <Said>{type}</Said>
           </b>
         </a>
         {step !== null && ` at ${stepName(step)}`}
-        <span class="soft">{`: ${counted(count, 'exception')}, ${open} open. `}</span>
-        <span class="soft">
-          {resolutions
+        <span class="end soft nowrap">{`${counted(count, 'exception')}, ${open} open`}</span>
+      </div>
+      {resolutions.length > 0 && (
+        <p class="soft">
+          {`What people did: ${resolutions
             .slice(0, 2)
             .map(({ instruction, used, passed }) => `${instruction.kind}: ${passed} of ${used} passed.`)
-            .join(' ')}
-        </span>
-      </div>
+            .join(' ')}`}
+        </p>
+      )}
       {proposal ? (
         <>
-          <div>
-            {`The proposal is ${kinds[proposal.kind]}: `}
-            <code>
-              <Said>{proposal.code}</Said>
-            </code>
-          </div>
-          <pre class="code diff" aria-label={`What changes at ${proposal.path}`} tabIndex={0}>
-            {proposal.diff.map((line, index) => (
-              <span key={String(index)} class={line.startsWith('+ ') ? 'ins' : line.startsWith('- ') ? 'del' : ''}>
-                {shown(line)}
-              </span>
-            ))}
+          <p>{`The proposal is ${kinds[proposal.kind]}${place === undefined ? '' : `, ${shown(place)}`}:`}</p>
+          <pre class="code" tabIndex={0} aria-label="The proposal as code">
+            {shown(code)}
           </pre>
+          <details>
+            <summary class="soft">What changes in the definition</summary>
+            <pre class="code diff" aria-label={`What changes at ${proposal.path}`} tabIndex={0}>
+              {proposal.diff.map((line, index) => (
+                <span key={String(index)} class={line.startsWith('+ ') ? 'ins' : line.startsWith('- ') ? 'del' : ''}>
+                  {shown(line)}
+                </span>
+              ))}
+            </pre>
+          </details>
           <Replay cluster={fingerprint} path={`${path}/${proposal.version - 1}/check`} />
         </>
       ) : (
@@ -122,7 +127,7 @@ function Replay({ cluster, path }: { cluster: string; path: string }) {
     );
   const assumed = sum.assumed > 0 ? `, ${sum.assumed} of them if requests that they never made succeed` : '';
   return (
-    <div role="status">
+    <div class={`note ${sum.isDone ? (sum.fit > 0 ? 'ok' : 'warn') : 'work'}`} role="status">
       {`${sum.fit} of ${counted(sum.checked, 'order')} would have needed no person${assumed}.`}
       {!sum.isDone && <span class="muted"> The replay goes on.</span>}
     </div>
