@@ -12,6 +12,8 @@ interface Props {
   readonly looks: ReadonlyMap<string, Look>;
   /** Paths of activities that have begun. */
   readonly reached: ReadonlySet<string>;
+  /** Whether the order has come to its end by itself. */
+  readonly isEnded?: boolean;
   readonly chosen?: string | undefined;
   readonly choose?: ((path: string) => void) | undefined;
   /** At half the size, beside a form. */
@@ -21,9 +23,9 @@ interface Props {
 const lineHeight = 17;
 
 /** A workflow, with what became of each step of one order. */
-export function Graph({ layout, label, looks, reached, chosen, choose, compact = false }: Props) {
+export function Graph({ layout, label, looks, reached, isEnded = false, chosen, choose, compact = false }: Props) {
   const { width, height, frames, boxes, edges } = layout;
-  const took = reachedIds(layout, reached);
+  const took = reachedIds(layout, reached, isEnded);
   return (
     <svg
       class={`graph ${compact ? 'compact' : ''}`}
@@ -51,9 +53,12 @@ export function Graph({ layout, label, looks, reached, chosen, choose, compact =
 }
 
 /** Ids of nodes and frames that the order has passed. A node without a path is passed if a neighbor on each side is. */
-function reachedIds({ boxes, frames, edges }: Layout, reached: ReadonlySet<string>): ReadonlySet<string> {
+function reachedIds({ boxes, frames, edges }: Layout, reached: ReadonlySet<string>, isEnded: boolean): ReadonlySet<string> {
   const ids = new Set<string>();
-  for (const { node } of boxes) if (node.kind === 'begin' ? reached.size > 0 : reached.has(node.path ?? ' ')) ids.add(node.id);
+  for (const { node } of boxes) {
+    const isReached = node.kind === 'begin' ? reached.size > 0 : node.kind === 'end' ? isEnded : reached.has(node.path ?? ' ');
+    if (isReached) ids.add(node.id);
+  }
   for (const { frame } of frames) if (reached.has(frame.path)) ids.add(frame.id);
   for (const { node } of boxes)
     if (node.path === undefined && node.kind === 'join') {

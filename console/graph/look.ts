@@ -15,12 +15,14 @@ export interface Look {
 
 /** What is known of a step: as it is now, or as it was at a past entry of the history. */
 export type Known = Pick<Step, 'path' | 'status' | 'result' | 'attempts' | 'startedAt' | 'closedAt'> &
-  Partial<Pick<Step, 'activity' | 'waitsFor' | 'completeBy'>> & { readonly isSkipped?: boolean; readonly isUnknown?: boolean };
+  Partial<Pick<Step, 'activity' | 'waitsFor' | 'completeBy' | 'skipped'>> & { readonly isSkipped?: boolean; readonly isUnknown?: boolean };
 
 /** The parts of an order that decide how its steps look. */
 export interface Around {
   readonly fault: Pick<NonNullable<Order['fault']>, 'type' | 'source'> | null;
   readonly undo?: Order['undo'];
+  /** Nothing is requested until somebody resumes the order. */
+  readonly suspended?: boolean;
 }
 
 const look = (kind: string, icon: IconName, tone: string, word: string, says = word): Look => ({ kind, icon, tone, word, says });
@@ -32,10 +34,16 @@ export function lookOf(step: Known, around: Around, undo?: Known): Look {
   const { status, result, attempts } = step;
   if (around.undo?.stuck.some(({ path }) => path === step.path))
     return look('stuck', 'stuck', 'c-stop', 'its undo keeps failing', 'undo fails');
+  if (undo?.skipped === 'done') return look('undone', 'undo', 'c-undo', 'marked as undone by hand', 'by hand');
+  if (around.suspended && undo && undo.status !== 'Closed' && result !== 'Compensated')
+    return look('undoing', 'pause', 'c-undo', 'its undo stands still: the order is suspended', 'suspended');
   if (status === 'Compensating' || (undo && undo.status !== 'Closed' && result !== 'Compensated'))
     return look('undoing', 'undo', 'c-undo', 'being undone');
   if (result === 'Compensated') return look('undone', 'undo', 'c-undo', 'undone');
   if (step.isSkipped) return look('skip', 'skip', '', 'skipped');
+  // A canceled step waits for nobody, although its service may have done it.
+  if (step.isUnknown && status === 'Closed' && result === 'Canceled')
+    return look('idle', 'unknown', '', 'canceled before its answer came: perhaps it was done', 'perhaps done');
   if (step.isUnknown) return look('unknown', 'unknown', 'c-warn', 'its outcome is not known', 'not known');
   switch (status) {
     case 'Initialized':
@@ -47,7 +55,7 @@ export function lookOf(step: Known, around: Around, undo?: Known): Look {
     case 'Closed':
       return closed(step, around);
     case 'Executing':
-      return atWork(step, attempts);
+      return around.suspended ? look('rest', 'pause', '', 'stands still: the order is suspended', 'suspended') : atWork(step, attempts);
   }
 }
 

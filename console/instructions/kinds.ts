@@ -48,10 +48,8 @@ export interface Kind {
 const isBlocked = ({ processState }: Order): boolean => processState === 'Error';
 const notBlocked = (order: Order): string | undefined => (isBlocked(order) ? undefined : 'only for an order in Error');
 const whileUndone = (order: Order): string | undefined => (order.undo ? 'the order is being undone' : undefined);
-const notUndone = ({ undo, suspended }: Order): string | undefined => {
-  if (!undo || undo.stuck.length === 0) return 'no undo is stuck';
-  return suspended ? 'resume the order first' : undefined;
-};
+const notUndone = ({ undo }: Order): string | undefined => (undo && undo.stuck.length > 0 ? undefined : 'no undo is stuck');
+const whileSuspended = ({ suspended }: Order): string | undefined => (suspended ? 'resume the order first' : undefined);
 
 /** The kinds of instructions, the mildest first and harm last. */
 export const kinds: { readonly [kind in InstructionKind]: Kind } = {
@@ -78,7 +76,7 @@ export const kinds: { readonly [kind in InstructionKind]: Kind } = {
     letter: 'j',
     harm: true,
     fields: ['path', 'undoBetween'],
-    unfit: whileUndone,
+    unfit: (order) => whileUndone(order) ?? whileSuspended(order),
   },
   recover: {
     name: 'Recover',
@@ -104,7 +102,7 @@ export const kinds: { readonly [kind in InstructionKind]: Kind } = {
     verb: 'Request the undo again',
     letter: 'u',
     fields: ['path'],
-    unfit: notUndone,
+    unfit: (order) => notUndone(order) ?? whileSuspended(order),
   },
   'mark-compensated': {
     name: 'Mark as undone',

@@ -1,4 +1,4 @@
-import type { ListedOrder } from '../api/types.ts';
+import type { ListedOrder, Order } from '../api/types.ts';
 import { Icon } from './icon.tsx';
 import type { IconName } from './icons.ts';
 
@@ -32,23 +32,25 @@ const ends: { readonly [outcome: string]: readonly [string, Tone, IconName] } = 
 export function OrderState({
   order,
 }: {
-  order: Pick<ListedOrder, 'processState' | 'outcome' | 'suspended' | 'undoing' | 'failureCount' | 'waitsFor'>;
+  order: Pick<ListedOrder, 'processState' | 'outcome' | 'suspended' | 'undoing' | 'failureCount' | 'waitsFor'> & Pick<Order, 'undo'>;
 }) {
-  const { suspended, undoing, failureCount, waitsFor } = order;
+  const { suspended, undoing, failureCount, waitsFor, undo } = order;
+  // A suspended order waits for no request, but its undo is stuck all the same.
+  const isStuck = waitsFor?.kind === 'undo' || (undo !== undefined && undo.stuck.length > 0);
   return (
     <span class="marks">
       {stateChip(order)}
       {suspended && (
-        <Chip tone="off" icon="pause" tinted>
+        <Chip tone="warn" icon="pause" tinted>
           Suspended
         </Chip>
       )}
-      {undoing && waitsFor?.kind !== 'undo' && (
+      {undoing && !isStuck && (
         <Chip tone="undo" icon="undo" tinted>
           being undone
         </Chip>
       )}
-      {waitsFor?.kind === 'undo' && (
+      {isStuck && (
         <Chip tone="stop" icon="stuck" tinted>
           undo stuck
         </Chip>
@@ -72,7 +74,7 @@ export function OrderState({
   );
 }
 
-function stateChip({ processState, outcome }: Pick<ListedOrder, 'processState' | 'outcome'>) {
+function stateChip({ processState, outcome, suspended }: Pick<ListedOrder, 'processState' | 'outcome' | 'suspended'>) {
   if (processState === 'Pending')
     return (
       <Chip tone="off" icon="idle">
@@ -81,7 +83,7 @@ function stateChip({ processState, outcome }: Pick<ListedOrder, 'processState' |
     );
   if (processState === 'Processing')
     return (
-      <Chip tone="work" icon="work">
+      <Chip tone={suspended ? 'off' : 'work'} icon={suspended ? 'off' : 'work'}>
         Processing
       </Chip>
     );

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Check, InstructionKind, Order } from '../../api/types.ts';
+import type { Check, InstructionKind, Order, Step } from '../../api/types.ts';
 import { Graph } from '../../graph/graph.tsx';
 import { definitionPath, isUndo, type Known, looksOf } from '../../graph/look.ts';
 import { pastOf } from '../../graph/past.ts';
@@ -37,7 +37,7 @@ export function GraphTab({ order, history, instruct, applied, building }: Props)
   const [chosen, choose] = useChosen(order);
   const looks = looksOf(steps, around);
   const reached = past?.reached ?? reachedNow(order, entries);
-  const step = order.steps.find(({ path }) => path === chosen);
+  const step = withHistory(order, entries).find(({ path }) => path === chosen);
   const isShown = drawn !== null && queried('view') !== 'list';
   const move = (at: number | undefined): void => setPast(at);
   useKeys(
@@ -73,6 +73,7 @@ export function GraphTab({ order, history, instruct, applied, building }: Props)
                 label={spoken(order, looks)}
                 looks={check?.feasible ? checkLooks(check, looks) : looks}
                 reached={reached}
+                isEnded={!past && (order.outcome === 'completed' || order.outcome === 'compensated')}
                 chosen={chosen === undefined ? undefined : definitionPath(chosen)}
                 choose={(path) => choose(order.steps.find((each) => definitionPath(each.path) === path)?.path ?? path)}
               />
@@ -97,14 +98,18 @@ export function GraphTab({ order, history, instruct, applied, building }: Props)
           changeKind={(kind) => instruct(kind)}
           close={() => setQuery({ do: undefined, at: undefined })}
           showCheck={setCheck}
-          applied={applied}
+          applied={(kind, path) => {
+            // The panel stays at the step, although the order may be at another one by now.
+            setQuery({ step: path || queried('step') || undefined });
+            applied(kind, path);
+          }}
           barred={isLockedByOther(order) ? 'Another person holds the order.' : undefined}
         />
       ) : (
         <div class="stack">
           {order.undo && <UndoPanel order={order} undo={order.undo} instruct={instruct} />}
           {order.maskedFaults && <MaskedFaults orderId={order.orderId} masked={order.maskedFaults} />}
-          {step && !(order.undo && queried('step') === '') && <StepPanel step={step} order={order} />}
+          {step && !(order.undo && queried('step') === '') && <StepPanel step={step} order={order} entries={entries} />}
         </div>
       )}
     </div>
@@ -128,7 +133,7 @@ function useChosen(order: Order): readonly [string | undefined, (path: string) =
 function withHistory(
   { steps }: Order,
   entries: readonly { readonly type: string; readonly path?: string | undefined }[],
-): readonly Known[] {
+): readonly (Step & Known)[] {
   const skipped = new Set(entries.filter(({ type }) => type === 'ActivitySkipped').map(({ path }) => path));
   const unknown = new Set(entries.filter(({ type }) => type === 'OutcomeUnknown').map(({ path }) => path));
   return steps.map((step) => ({

@@ -139,9 +139,13 @@ const Head = ({ order, open, mayAct }: { order: Order; open: (what: 'menu' | 'lo
     <button class="btn bare sm" type="button" aria-label="Copy the whole id" onClick={() => copy(order.orderId, 'the id')}>
       <Icon name="copy" />
     </button>
+    {order.reference !== null && (
+      <b class="head-reference">
+        <Said>{order.reference}</Said>
+      </b>
+    )}
     <OrderState order={order} />
     <span class="facts">
-      {order.reference !== null && <Said>{order.reference}</Said>}
       <span>{`${order.workflow.name}@${order.workflow.version}`}</span>
       <span>
         client <Said>{order.client}</Said>

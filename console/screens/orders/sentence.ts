@@ -58,7 +58,7 @@ function stuckUndo(order: Order, { stuck, left }: NonNullable<Order['undo']>, en
   const behind = left - stuck.length;
   const others = behind <= 0 ? '' : ` ${behind === 1 ? 'One more undo waits' : `${behind} more undos wait`} behind it.`;
   const again = first?.nextAt ? `It is requested again at ${shortTime(first.nextAt)}. ` : '';
-  const next = order.suspended ? `${suspendedText(entries)} Nothing is requested until the order is resumed. ` : again;
+  const next = order.suspended ? `${suspendedText(entries)} Nothing is requested until somebody resumes the order. ` : again;
   const still = doneSteps(order);
   return {
     tone: 'stop',
@@ -89,8 +89,8 @@ function suspendedText(entries: readonly HistoryEntry[]): string {
 /** An undo that was requested before may still be answered. */
 const nothingMore = ({ undo }: Order): string =>
   undo && undo.now !== null
-    ? `The undo of ${stepName(undo.now)} had been requested before. Nothing more is requested meanwhile.`
-    : 'Nothing is requested meanwhile.';
+    ? `The undo of ${stepName(undo.now)} had been requested before. Nothing more is requested until somebody resumes the order.`
+    : 'Nothing is requested until somebody resumes the order.';
 
 const endTexts: { readonly [outcome: string]: string } = {
   completed: 'The order is completed.',

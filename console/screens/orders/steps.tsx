@@ -1,4 +1,4 @@
-import type { Order, Step } from '../../api/types.ts';
+import type { HistoryEntry, Order, Step } from '../../api/types.ts';
 import { type Around, isUndo, type Known, type Look, lookOf } from '../../graph/look.ts';
 import { Chip } from '../../parts/chip.tsx';
 import { Icon } from '../../parts/icon.tsx';
@@ -62,17 +62,37 @@ const StepChip = ({ look: { kind, icon, says, word } }: { look: Look }) => {
 };
 
 /** Answers, in words, whether the effect of a step exists. */
-function doneText(step: Step, { fault }: Order, look: Look): string | undefined {
+function doneText(step: Known, { fault, outcome }: Order, look: Look): string | undefined {
+  if (step.isUnknown && look.icon === 'unknown' && step.result === 'Canceled')
+    return `Perhaps: it was requested, and canceled before its answer came. Nobody is needed for it. ${
+      outcome === 'terminated' ? 'Nothing is undone.' : 'If it has an undo, the order undoes it by itself.'
+    }`;
   if (look.kind === 'unknown') return 'Nobody knows: the answer is missing or makes no sense.';
   if (look.kind === 'done') return 'Yes.';
-  if (look.kind === 'undone') return 'It was done, and is undone.';
+  if (look.kind === 'undone')
+    return look.says === 'by hand' ? 'It was done. A person says that it is undone.' : 'It was done, and is undone.';
   if (look.kind === 'block') return fault?.permanent ? 'No. The service refused it.' : 'Not as far as is known: no attempt succeeded.';
   if (look.kind === 'work' || look.kind === 'late') return step.result === 'Faulted' ? 'No.' : 'Not known yet: the answer is outstanding.';
   return undefined;
 }
 
+/** Who has marked the undo of a step as done, and why. */
+function markOf(path: string, entries: readonly HistoryEntry[]): string | undefined {
+  const at = entries.findLastIndex((entry) => entry.type === 'MarkedCompensated' && entry.path === path);
+  const given = entries.slice(0, Math.max(0, at)).findLast(({ type }) => type === 'InstructionGiven');
+  if (at < 0) return undefined;
+  return given ? `marked as undone by ${String(given['by'])}: “${String(given['reason'])}”` : 'marked as undone by hand';
+}
+
+function undoText(undo: Step, step: Step, entries: readonly HistoryEntry[]): string {
+  const mark = markOf(step.path, entries);
+  if (mark !== undefined) return mark;
+  const requested = `requested ${undo.attempts} ${undo.attempts === 1 ? 'time' : 'times'}`;
+  return `${undo.agent}.${undo.operation}: ${undo.skipped === 'done' ? 'marked as undone by hand' : undo.status === 'Closed' ? 'done' : requested}`;
+}
+
 /** Everything about one step. */
-export function StepPanel({ step, order }: { step: Step; order: Order }) {
+export function StepPanel({ step, order, entries }: { step: Step & Known; order: Order; entries: readonly HistoryEntry[] }) {
   const { fault } = order;
   const isFault = fault?.source === step.path;
   const undo = order.steps.find(({ path }) => path === `${step.path}/undo`);
@@ -114,7 +134,7 @@ export function StepPanel({ step, order }: { step: Step; order: Order }) {
                 </>
               ) : undefined,
             ],
-            ['Undo', undo && `${undo.agent}.${undo.operation}: ${undo.status === 'Closed' ? 'done' : `requested ${undo.attempts} times`}`],
+            ['Undo', undo && <Said key="undo">{undoText(undo, step, entries)}</Said>],
           ]}
         />
         {step.input !== undefined && <Part title="Input" value={step.input} />}

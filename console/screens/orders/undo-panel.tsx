@@ -21,7 +21,15 @@ export function UndoPanel({ order, undo, instruct }: { order: Order; undo: Undo;
       <Panel title="Undo, newest first" end={<span class="muted">{`${undo.done} of ${undo.done + undo.left} done`}</span>}>
         <ol class="plan">
           {listed.map(({ path, operation }, index) => (
-            <Line key={path} path={path} operation={operation} place={index + 1} undo={undo} isStopped={order.suspended} />
+            <Line
+              key={path}
+              path={path}
+              operation={operation}
+              place={index + 1}
+              before={listed[index - 1]?.path}
+              undo={undo}
+              isStopped={order.suspended}
+            />
           ))}
         </ol>
         {plan.data && plan.data.withoutUndo.length > 0 && (
@@ -31,30 +39,30 @@ export function UndoPanel({ order, undo, instruct }: { order: Order; undo: Undo;
       {has('operator') && (
         <Panel title="What you can do">
           <div class="body choices">
+            {first && !order.suspended && (
+              <Choice
+                name="Request the undo again now"
+                does="The pause before the next request ends."
+                act={() => instruct('retry-undo', first.path)}
+                verb="Retry…"
+              />
+            )}
+            {first && (
+              <Choice
+                name={`Mark ${stepName(first.path)} as undone by hand`}
+                does={`Nothing is requested for ${stepName(first.path)} any more; the other undos go on${order.suspended ? ' when somebody resumes the order' : ''}. It cannot be taken back.`}
+                act={() => instruct('mark-compensated', first.path)}
+                verb="Mark as undone…"
+                harm
+              />
+            )}
             {order.suspended && (
               <Choice
                 name="Let the undo go on"
-                does="The order continues where it stands. Until then, nothing else can be done about its undo."
+                does={first ? `The undo of ${stepName(first.path)} is requested again.` : 'The order continues where it stands.'}
                 act={() => instruct('resume')}
                 verb="Resume…"
               />
-            )}
-            {first && !order.suspended && (
-              <>
-                <Choice
-                  name="Request the undo again now"
-                  does="The pause before the next request ends."
-                  act={() => instruct('retry-undo', first.path)}
-                  verb="Retry…"
-                />
-                <Choice
-                  name={`Mark ${stepName(first.path)} as undone by hand`}
-                  does={`Nothing is requested for ${stepName(first.path)} any more; the other undos go on. It cannot be taken back.`}
-                  act={() => instruct('mark-compensated', first.path)}
-                  verb="Mark as undone…"
-                  harm
-                />
-              </>
             )}
             {!order.suspended && (
               <Choice
@@ -82,11 +90,13 @@ interface LineProps {
   readonly path: string;
   readonly operation: string;
   readonly place: number;
+  /** The step whose undo comes before. */
+  readonly before: string | undefined;
   readonly undo: Undo;
   readonly isStopped: boolean;
 }
 
-function Line({ path, operation, place, undo, isStopped }: LineProps) {
+function Line({ path, operation, place, before, undo, isStopped }: LineProps) {
   const stuck = undo.stuck.find((each) => each.path === path);
   const isNow = undo.now === path;
   return (
@@ -100,7 +110,9 @@ function Line({ path, operation, place, undo, isStopped }: LineProps) {
           stuck
         </Chip>
       ) : (
-        <span class="soft">{isNow ? 'requested' : place === 1 ? 'next' : `waits for ${place - 1}`}</span>
+        <span class="soft">
+          {isNow ? (isStopped ? 'requested before' : 'requested') : before === undefined ? 'next' : `after ${stepName(before)}`}
+        </span>
       )}
       {stuck && (
         <span class="more t-s">

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type RunningConsole, sampleOrder, show, signedIn, startConsole } from './support.ts';
+
+/* What the page of one order says, in particular while the order is stopped. */
+let system: RunningConsole;
+let page: Page;
+let operator: string;
+let stuck: string;
+let completed: string;
+
+interface Answer {
+  readonly orderId: string;
+  readonly rev: number;
+  readonly outcome: string | null;
+  readonly undo?: { readonly stuck: readonly object[] };
+  readonly steps: readonly { readonly name: string; readonly result: string | null }[];
+}
+
+before(async () => {
+  system = await startConsole();
+  operator = system.token('--role', 'operator', '--subject', 'op-4');
+  completed = await submit('good-1', 'London');
+  await until(completed, ({ outcome }) => outcome === 'completed');
+  await system.shop('customer', { silent: true });
+  // Shipping does not recall a parcel to this city: it has left.
+  stuck = await submit('stuck-1', 'Express');
+  await until(stuck, ({ steps }) => steps.some(({ name, result }) => name === 'ship' && result === 'Succeeded'));
+  await call('POST', `/orders/${stuck}/cancel`, operator, { reason: 'Ordered twice' });
+  await system.shop('customer', {});
+  await until(stuck, ({ undo }) => (undo?.stuck.length ?? 0) > 0);
+  page = await signedIn(system);
+});
+
+after(() => system.stop());
+
+async function call(method: string, path: string, token: string, body?: object): Promise<Answer> {
+  const response = await fetch(`${system.url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  assert.ok(response.ok, `${method} ${path}: ${response.status} ${await response.clone().text()}`);
+  return (await response.json()) as Answer;
+}
+
+async function until(orderId: string, isThere: (answer: Answer) => boolean): Promise<Answer> {
+  let answer = await call('GET', `/orders/${orderId}`, operator);
+  for (let looks = 0; looks < 300 && !isThere(answer); looks += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    answer = await call('GET', `/orders/${orderId}`, operator);
+  }
+  assert.ok(isThere(answer), JSON.stringify(answer));
+  return answer;
+}
+
+async function submit(reference: string, city: string): Promise<string> {
+  const sample = sampleOrder('ok') as { readonly address: object };
+  const order = { ...sample, address: { ...sample.address, city } };
+  return (await call('POST', '/orders', system.token('--role', 'client', '--client', 'acme'), { order, reference })).orderId;
+}
+
+const button = (name: RegExp | string) => page.locator('main').getByRole('button', { name });
+
+test('F-153: the page of a suspended order says that its undo is stuck and that nothing is requested, and offers what the order takes', async () => {
+  await show(`/orders/${stuck}`, page);
+  await page.locator('.o-top').getByText('stuck-1').waitFor();
+  await page.getByText(/It is requested again at/).waitFor();
+  await button('Suspend…').click();
+  await page.getByLabel('Reason, for the audit').fill('The carrier is asked');
+  await button('Suspend the order').click();
+  await page.getByText('Nothing is requested until somebody resumes the order.', { exact: false }).waitFor();
+  const text = await page.locator('main').innerText();
+  assert.doesNotMatch(text, /requested again at|Next at/);
+  assert.match(await page.locator('.o-top').innerText(), /undo stuck/);
+  assert.equal(await page.locator('.o-top .chip.work').count(), 0, 'no spinner');
+  assert.equal(await button('Retry…').count(), 0);
+  await button('Resume…').first().waitFor();
+});
+
+test('F-153: a step that a person has marked as undone says who did it and why', async () => {
+  await show(`/orders/${stuck}`, page);
+  await button('Mark as undone…').click();
+  await page.getByLabel('Reason, for the audit').fill('The parcel is back');
+  await button(/^Check/).click();
+  await button('Mark as undone, then go on').click();
+  const panel = page.getByRole('region', { name: 'Step ship' });
+  await panel.getByText('marked as undone by local: “The parcel is back”').waitFor();
+  assert.doesNotMatch(await panel.innerText(), /recall/);
+  await page.getByRole('button', { name: /^ship .* marked as undone by hand/ }).waitFor();
+});
+
+test('F-153: the page of a canceled order says of a step without an answer that nobody is needed for it', async () => {
+  await show(`/orders/${stuck}`, page);
+  await button('Resume…').first().click();
+  await page.getByLabel('Reason, for the audit').fill('The parcel is back');
+  await button('Resume the order').click();
+  await page.getByText('The order was canceled.').waitFor();
+  await page.getByRole('button', { name: /^confirm .* perhaps it was done/ }).click();
+  const panel = page.getByRole('region', { name: 'Step confirm' });
+  await panel.getByText('Perhaps: it was requested, and canceled before its answer came. Nobody is needed for it.').waitFor();
+});
+
+test('F-153: the graph of a completed order draws the last edge as taken', async () => {
+  await show(`/orders/${completed}`, page);
+  await page.getByText('The order is completed.').waitFor();
+  const [taken, all] = [page.locator('svg.graph path.edge.flow.took'), page.locator('svg.graph path.edge.flow')];
+  await taken.first().waitFor({ state: 'attached' });
+  // The edges of the handler are not taken: to its step, and from there to the end.
+  assert.equal((await all.count()) - (await taken.count()), 2);
+});
