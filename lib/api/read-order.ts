@@ -13,6 +13,7 @@ import type { Instance, JournalEntry } from '#roles/scheduler/instance';
 import { outputWithoutSecrets, redactedInput, secretsOf } from '#roles/scheduler/redaction';
 import { type ActivityReport, followedOf } from '#roles/scheduler/step-report';
 import { childIdOf } from '#roles/submission/submission';
+import { endedByIn, lastInstructionIn } from './given-instructions.ts';
 import { readJournal } from './history.ts';
 import { maskedFaultsIn } from './masked-faults.ts';
 import type { Followed } from './order-waits.ts';
@@ -48,19 +49,21 @@ export async function readOrder(
   };
 }
 
-/** Returns how far an undo of the order is, what recoveries have masked, and what a person has changed for it. */
+/** Returns how far an undo of the order is, what recoveries have masked, and what people have done about it. */
 function changesOf(
   program: Program,
   order: OrderRecord,
   instance: Instance,
   journal: readonly JournalEntry[],
-): Pick<ReadOrder, 'undo' | 'amended' | 'maskedFaults'> {
+): Pick<ReadOrder, 'undo' | 'amended' | 'maskedFaults' | 'lastInstruction' | 'endedBy'> {
   const isOfProgram = Object.keys(instance.state.activities).every((path) => program.nodes.has(definitionPath(path)));
-  const { amended } = instance.state;
+  const { amended, ending, outcome } = instance.state;
   const secrets = secretsOf({ program, order, instance });
   return {
     undo: isOfProgram ? undoProgress(program, instance.state, journal) : undefined,
     maskedFaults: maskedFaultsIn(journal),
+    lastInstruction: lastInstructionIn(program, journal),
+    endedBy: endedByIn(outcome ?? ending?.outcome, journal),
     amended: amended && (withoutSealed(withoutTexts(amended as Json, secrets)) as Amended),
   };
 }

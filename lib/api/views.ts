@@ -12,6 +12,7 @@ import { remainingSecondsOf } from '#roles/operator/feasibility';
 import { isReleased, lockHolderOf } from '#roles/scheduler/lease';
 import type { Caller } from './authentication.ts';
 import { boundedSteps } from './bounded.ts';
+import type { LastInstruction, ShownInstruction } from './given-instructions.ts';
 import type { MaskedFaults } from './masked-faults.ts';
 import { type Followed, type OrderWait, type Outage, waitOfHead, waitOfOrder } from './order-waits.ts';
 
@@ -44,6 +45,9 @@ export interface ReadOrder {
   readonly undo?: UndoProgress | undefined;
   /** What recoveries have masked. Only operators see it. */
   readonly maskedFaults?: MaskedFaults | undefined;
+  /** What people have decided about the order. Only operators see it. */
+  readonly lastInstruction?: LastInstruction | undefined;
+  readonly endedBy?: ShownInstruction | undefined;
 }
 
 export const fullOrder = (order: OrderRecord, state: StateHead, read: ReadOrder, caller: Caller) =>
@@ -67,6 +71,8 @@ function orderForOperators(order: OrderRecord, state: StateHead, read: ReadOrder
     ),
     ...(read.undo ? { undo: undoView(read.undo) } : {}),
     ...(read.maskedFaults ? { maskedFaults: read.maskedFaults } : {}),
+    ...(read.lastInstruction ? { lastInstruction: read.lastInstruction } : {}),
+    ...(read.endedBy ? { endedBy: read.endedBy } : {}),
     ...(read.amended ? { amended: amendedView(read.amended) } : {}),
     ...internalPart(state),
     order: withoutSecrets(order.body, program),

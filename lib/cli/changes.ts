@@ -1,5 +1,16 @@
 import { isUndoPath } from '#core/data/ids';
-import { durationMs, isEnded, type OrderView, questionType, type StepView, secondText, stepLabel, timeOf, waitText } from './orders.ts';
+import {
+  durationMs,
+  endReason,
+  isEnded,
+  type OrderView,
+  questionType,
+  type StepView,
+  secondText,
+  stepLabel,
+  timeOf,
+  waitText,
+} from './orders.ts';
 import { spanText } from './text.ts';
 
 /** Returns the changes between two views of an order, one line each. `before` is undefined for the first view. */
@@ -87,7 +98,7 @@ function took(step: StepView): string {
 function endLine(order: OrderView): string {
   const { processState, outcome, output, fault, submittedAt, updatedAt } = order;
   if (processState === 'Processed') {
-    const result = output !== undefined ? `: ${JSON.stringify(output)}` : fault ? `: ${fault.type}` : '';
+    const result = output !== undefined ? `: ${JSON.stringify(output)}` : endReason(order);
     return `${outcome ?? 'processed'} after ${spanText(timeOf(updatedAt) - timeOf(submittedAt))}${result}`;
   }
   if (fault?.type === questionType) return `waits for an answer${fault.message === undefined ? '' : `: ${fault.message}`}`;

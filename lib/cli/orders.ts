@@ -66,6 +66,17 @@ export interface MaskedFaultsView {
   readonly newest: readonly { readonly path: string | null; readonly type: string; readonly message: string; readonly maskedBy: string }[];
 }
 
+/** An instruction of a person, and what it has led to. */
+export interface InstructionView {
+  readonly kind: string;
+  readonly by: string;
+  readonly at: Time;
+  readonly reason: string;
+  readonly verified?: string | null;
+  readonly fault?: FaultView | null;
+  readonly taskId?: string | null;
+}
+
 /** An order in the API's response, with the fields that the command line reads. */
 export interface OrderView {
   readonly orderId: string;
@@ -97,6 +108,9 @@ export interface OrderView {
   readonly undo?: UndoView;
   /** What recoveries have masked, for operators. */
   readonly maskedFaults?: MaskedFaultsView;
+  /** For operators: the last decision of a person, and the one that has ended the order or has it undone. */
+  readonly lastInstruction?: InstructionView;
+  readonly endedBy?: InstructionView;
   /** A sentence that explains the current state. */
   readonly explanation?: string | null;
 }
@@ -157,8 +171,9 @@ export async function resolveOrderId(api: Api, given: string): Promise<string> {
 export const questionType = 'OperatorAsked';
 
 /** Returns the state of an order in a few words: `completed`, `waits for an operator: CardDeclined`. */
-export function stateText({ processState, outcome, fault, suspended, undoing, waitsFor }: OrderView): string {
-  if (processState === 'Processed') return `${outcome ?? 'processed'}${fault ? `: ${fault.type}` : ''}`;
+export function stateText(order: OrderView): string {
+  const { processState, outcome, fault, suspended, undoing, waitsFor } = order;
+  if (processState === 'Processed') return `${outcome ?? 'processed'}${endReason(order)}`;
   if (processState === 'Error' && fault?.type === questionType)
     return `waits for an answer${fault.message === undefined ? '' : `: ${fault.message}`}`;
   if (processState === 'Error') return `waits for an operator${fault ? `: ${fault.type}` : ''}`;
@@ -166,6 +181,12 @@ export function stateText({ processState, outcome, fault, suspended, undoing, wa
   if (suspended) return undoing ? 'suspended, being undone' : 'suspended';
   if (undoing) return 'being undone';
   return processState === 'Pending' ? 'pending' : 'running';
+}
+
+/** Returns why an order has ended as it has: who ended it, or its fault. The fault of an order that somebody has canceled is not the reason. */
+export function endReason({ outcome, fault, endedBy }: OrderView): string {
+  if (endedBy) return ` by ${endedBy.by}: ${endedBy.reason}`;
+  return fault && outcome !== 'canceled' && outcome !== 'terminated' ? `: ${fault.type}` : '';
 }
 
 /** Returns the event for which an order waits: `waits for the signal approval until 2026-01-31T12:00:00Z`. */

@@ -114,6 +114,46 @@ describe("the operator's work at the command line (W-05, F-155)", () => {
     assert.match(listed.out, new RegExp(`^due .* order +task\\n[\\s\\S]*${orderId} +tsk_`));
   });
 
+  test('the last instruction shows who gave it and whether it has helped, and the history shows what it changed (W-03)', async () => {
+    const orderId = await blocked('00000');
+    const { taskId } = await state(orderId);
+    const replace = (...set: readonly string[]) =>
+      run('order', 'replace-input', orderId, '--set', ...set, '--reason', 'another town by telephone');
+    assert.equal((await replace('address.city=Bremen')).exitCode, 0);
+    await until(orderId, ({ processState, lastInstruction }) => processState === 'Error' && lastInstruction.verified === 'failed-again');
+    const failed = (await run('order', 'get', orderId)).out;
+    assert.match(
+      failed,
+      /^last instruction +replace-input by cli at [\d-]+T[\d:]+Z: failed again: AddressInvalid \(No such postal code\.\)$/m,
+    );
+    assert.match(failed, new RegExp(`^its task +${taskId}$`, 'm'));
+    const { out } = await run('order', 'history', orderId);
+    assert.match(
+      out,
+      /InstructionGiven +kind=replace-input by=cli input=\{"address":\{"city":"Bremen","postalCode":"00000"\}\} reason=another/,
+    );
+    assert.match(out, /ExceptionHandled .*\(then blocked: AddressInvalid at order\/ship\)$/m);
+
+    assert.equal((await replace('address.postalCode=10115')).exitCode, 0);
+    await until(orderId, ({ fault }) => fault?.source === 'order/label');
+    assert.match((await run('order', 'get', orderId)).out, /^last instruction +replace-input by cli at \S+: passed$/m);
+  });
+
+  test('an order that a person has canceled names that person and the reason, not the fault before', async () => {
+    const orderId = await blocked('28195');
+    await run('order', 'suspend', orderId, '--reason', 'wait');
+    assert.equal((await run('order', 'cancel', orderId, '--reason', 'she changed her mind', '--yes')).exitCode, 0);
+    await until(orderId, ({ undo }) => (undo?.stuck ?? []).length > 0);
+    assert.match((await run('order', 'get', orderId)).out, /^cancel +by cli at \S+Z: she changed her mind$/m);
+    assert.equal((await run('order', 'mark-compensated', orderId, '--reason', 'it is back', '--yes')).exitCode, 0);
+    await until(orderId, ({ processState }) => processState === 'Processed');
+    assert.match((await run('order', 'get', orderId)).out, /^state +Processed, canceled by cli: she changed her mind$/m);
+    const watched = await run('order', 'watch', orderId);
+    assert.match(watched.out, /^canceled after .* s by cli: she changed her mind$/m);
+    assert.equal(watched.exitCode, 1);
+    assert.match((await run('order', 'list', '--outcome', 'canceled')).out, new RegExp(`^${orderId} +canceled +fulfil-order`, 'm'));
+  });
+
   test('the check of a suspension names the undos that wait, and that of a mark the step that counts as undone', async () => {
     const orderId = await stuck();
     const { out } = await run('order', 'suspend', orderId, '--dry-run');

@@ -184,6 +184,18 @@ const maskedFaults = z.strictObject({
     .describe('the newest ones, newest first'),
 });
 
+const instruction = { kind: z.string(), by: z.string(), at: time, reason: z.string() };
+
+const lastInstruction = z.strictObject({
+  ...instruction,
+  verified: z
+    .enum(['running', 'passed', 'failed-again', 'failed-otherwise', 'void'])
+    .nullable()
+    .describe('whether it has helped; running: not known yet; null for a kind that is not judged'),
+  fault: z.strictObject({ type: z.string(), message: z.string() }).nullable().describe('the fault with which it failed'),
+  taskId: z.string().nullable().describe('the task that it has resolved'),
+});
+
 const amendedRetry = z.strictObject({ path: z.string(), retries: z.int().optional(), intervalSeconds: z.number().optional() });
 
 const amended = z.strictObject({
@@ -250,6 +262,8 @@ export const FullOrder = z.union([
       ...whole,
       undo: undo.optional().describe('how far the undo is, while the order or a scope is being undone'),
       maskedFaults: maskedFaults.optional().describe('faults that made no exception, because their scope was being recovered'),
+      lastInstruction: lastInstruction.optional().describe('the last instruction of a person, and what it has led to'),
+      endedBy: z.strictObject(instruction).optional().describe('the instruction by which a person has ended the order, or has it undone'),
       amended: amended.optional().describe('what people have changed for this order alone'),
       steps: z.array(Step).describe('steps, calls and waits, in the order of the definition'),
       order: anyJson.describe('fields marked secret are masked'),

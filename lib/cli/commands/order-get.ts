@@ -1,5 +1,6 @@
 import { isWait, statusText } from '#cli/changes';
 import type { Cli, CliCommand } from '#cli/command';
+import { decisionRows } from '#cli/decision-rows';
 import { type ExceptionTags, nextSteps } from '#cli/next-steps';
 import {
   durationMs,
@@ -82,12 +83,14 @@ function orderText(order: OrderView, exception: Alike | undefined, { paint, type
     ...(restartedFrom ? [['restart of', restartedFrom]] : []),
     ...(restartedAs ? [['restarted', `as ${restartedAs}`]] : []),
     ...undoRows(order),
+    ...decisionRows(order),
     ...maskedRows(order),
     ...(exceptionId ? [['exception', exceptionId]] : []),
     ...(taskId ? [['task', taskId]] : []),
     ...(exception ? [['alike', typed(`redress exception list --state open --fingerprint ${exception.fingerprint}`)]] : []),
   ];
-  const lines = facts.map(([name = '', value = '']) => `${paint('dim', name.padEnd(10))}  ${printable(value)}\n`);
+  const width = Math.max(10, ...facts.map(([name = '']) => name.length));
+  const lines = facts.map(([name = '', value = '']) => `${paint('dim', name.padEnd(width))}  ${printable(value)}\n`);
   // `--token` or REDRESS_TOKEN may sign in a client. The API shows a client only the name, the status and the result of a step.
   const isShort = steps.every(({ path }) => path === undefined);
   const rows = steps.map((step) => [

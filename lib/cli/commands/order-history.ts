@@ -1,5 +1,5 @@
 import type { CliCommand } from '#cli/command';
-import { listed, orderPath, resolveOrderId, type Time } from '#cli/orders';
+import { type FaultView, listed, orderPath, resolveOrderId, type Time } from '#cli/orders';
 import { table } from '#cli/text';
 
 interface Entry {
@@ -19,16 +19,40 @@ export const orderHistory: CliCommand = {
   async run(cli, _, [id = '']) {
     const api = await cli.api('operator');
     const items = await listed<Entry>(api, `${orderPath(await resolveOrderId(api, id))}/history`);
-    const rows = items.map(({ seq, at, type, path = '', ...rest }) => [
-      String(seq),
-      new Date(at).toISOString(),
-      type,
-      path,
-      detailsOf(rest),
+    const rows = items.map((entry, index) => [
+      String(entry.seq),
+      new Date(entry.at).toISOString(),
+      entry.type,
+      entry.path ?? '',
+      detailsIn(entry, items.slice(index + 1)),
     ]);
     cli.print({ items }, () => table(['seq', 'at', 'type', 'path', ''], rows, cli.paint));
   },
 };
+
+function detailsIn({ seq: _, at: __, type, path: ___, ...fields }: Entry, later: readonly Entry[]): string {
+  if (type === 'InstructionGiven') return detailsOf(instructionFirst(fields));
+  if (type === 'ExceptionHandled') return `${detailsOf(fields)} ${afterText(later)}`;
+  return detailsOf(fields);
+}
+
+/** Shows what an instruction says before how the order stood: a screen may cut the end. */
+function instructionFirst({ kind, by, reason, before, after, ...others }: { readonly [field: string]: unknown }) {
+  const said = Object.fromEntries(Object.entries((after ?? {}) as object).filter(([name]) => !standing.has(name)));
+  return { kind, by, ...said, reason, ...others, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) };
+}
+
+const standing: ReadonlySet<string> = new Set(['processState', 'outcome', 'suspended']);
+
+/** Returns what came of the handling of an exception: to be handled is not to be mended. */
+function afterText(later: readonly Entry[]): string {
+  const next = later.find(({ type }) => type === 'OrderBlocked' || type === 'OrderProcessed');
+  if (!next) return '(outcome not known yet)';
+  const { type, fault, outcome, path } = next;
+  return type === 'OrderProcessed'
+    ? `(then the order ended: ${outcome})`
+    : `(then blocked: ${(fault as FaultView | undefined)?.type} at ${path})`;
+}
 
 const detailsOf = (fields: { readonly [name: string]: unknown }): string =>
   Object.entries(fields)

@@ -1,0 +1,102 @@
+import { shortType } from '#core/data/fault';
+import type { Outcome } from '#core/data/state';
+import type { Program } from '#core/definition/program';
+import { exceptionFingerprint } from '#core/exceptions/fingerprint';
+import { isJudged, judge, judgedAs, type Verdict, type Watch } from '#core/exceptions/verdict';
+import { timeText } from '#ports/messages';
+import { exceptionPlaceOf, taskIdOf } from '#roles/exceptions/ids';
+import type { JournalEntry } from '#roles/scheduler/instance';
+
+type Given = Extract<JournalEntry, { type: 'InstructionGiven' }>;
+type Blocking = Extract<JournalEntry, { type: 'OrderBlocked' }>;
+
+/** An instruction of a person, as an order shows it. */
+export interface ShownInstruction {
+  readonly kind: string;
+  readonly by: string;
+  readonly at: string;
+  readonly reason: string;
+}
+
+/** The last instruction to an order, and what it has led to. */
+export interface LastInstruction extends ShownInstruction {
+  /** Whether it has helped; null for a kind that is not judged. */
+  readonly verified: Verdict | 'running' | null;
+  /** The fault with which it failed. */
+  readonly fault: { readonly type: string; readonly message: string } | null;
+  /** The task that it has resolved. */
+  readonly taskId: string | null;
+}
+
+/** Returns the last instruction of a person, judged by what the journal has after it; undefined if there is none. */
+export function lastInstructionIn(program: Program, journal: readonly JournalEntry[]): LastInstruction | undefined {
+  const from = journal.findLastIndex(({ type }) => type === 'InstructionGiven');
+  const given = journal[from];
+  if (given?.type !== 'InstructionGiven') return undefined;
+  const later = journal.slice(from + 1);
+  return { ...shown(given), ...outcomeOf(program, watchOf(program, given, journal.slice(0, from)), later), taskId: taskIn(later) };
+}
+
+const endings: { readonly [outcome in Outcome]?: readonly string[] } = {
+  canceled: ['cancel'],
+  compensated: ['compensate', 'recover', 'restart'],
+  terminated: ['terminate', 'restart'],
+};
+
+/** Returns the instruction by which a person has ended the order, or has it undone; undefined if nobody has. */
+export function endedByIn(outcome: Outcome | null | undefined, journal: readonly JournalEntry[]): ShownInstruction | undefined {
+  const kinds = outcome ? (endings[outcome] ?? []) : [];
+  const given = journal.findLast((entry) => entry.type === 'InstructionGiven' && kinds.includes(entry.kind));
+  return given?.type === 'InstructionGiven' ? shown(given) : undefined;
+}
+
+const shown = ({ kind, by, at, reason }: Given): ShownInstruction => ({ kind, by, at: timeText(at), reason });
+
+/** Returns what shows whether an instruction helps; undefined for a kind that is not judged, and for one that another order judges. */
+function watchOf(program: Program, { kind: given, after }: Given, before: readonly JournalEntry[]): Watch | undefined {
+  const chosen = after?.['path'];
+  const kind = judgedAs({ kind: given, path: chosen });
+  if (!isJudged(kind) || kind === 'restart') return undefined;
+  const failed = blockingIn(before);
+  const place = failed && (failed.fault.source ?? failed.path);
+  const path = typeof chosen === 'string' ? chosen : place;
+  return {
+    kind,
+    ...(path === undefined ? {} : { path }),
+    ...(failed && place !== undefined
+      ? { fingerprint: exceptionFingerprint({ workflow: program.definition.name, path: place, fault: failed.fault }) }
+      : {}),
+  };
+}
+
+/** Returns what blocks an order at the end of these lines. */
+function blockingIn(journal: readonly JournalEntry[]): Blocking | undefined {
+  const last = journal.findLast(({ type }) => type === 'OrderBlocked' || type === 'OrderUnblocked');
+  return last?.type === 'OrderBlocked' ? last : undefined;
+}
+
+/** Judges an instruction line by line, so that the line which decides can name its fault. */
+function outcomeOf(
+  program: Program,
+  watch: Watch | undefined,
+  later: readonly JournalEntry[],
+): Pick<LastInstruction, 'verified' | 'fault'> {
+  if (!watch) return { verified: null, fault: null };
+  let current = watch;
+  for (const fact of later) {
+    const found = judge(program, current, [fact]);
+    if (typeof found === 'string') return { verified: found, fault: found === 'passed' ? null : faultIn(fact) };
+    current = found;
+  }
+  return { verified: 'running', fault: null };
+}
+
+const faultIn = (fact: JournalEntry): LastInstruction['fault'] =>
+  'fault' in fact && fact.fault ? { type: shortType(fact.fault.type), message: fact.fault.message } : null;
+
+/** Returns the task of the exception about which the instruction has decided. */
+function taskIn(later: readonly JournalEntry[]): string | null {
+  const handled = later.find((entry) => entry.type === 'ExceptionHandled' && entry.handling.by === 'person');
+  const place = handled?.type === 'ExceptionHandled' ? exceptionPlaceOf(handled.exceptionId) : undefined;
+  return place ? taskIdOf(place.orderId, place.seq) : null;
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { endedByIn, lastInstructionIn } from '#api/given-instructions';
+import { programOf } from '#core/definition/program';
+import type { JournalEntry } from '#roles/scheduler/instance';
+import { sequence, step, workflow } from '../support/workflows.ts';
+
+const program = programOf(workflow(sequence('order', step('a'), step('b'))));
+const fault = (type: string) => ({ type, class: 'expected', permanent: true, message: 'no' }) as const;
+const given = (kind: string, more: object = {}) => ({ type: 'InstructionGiven', kind, by: 'olga', reason: 'r', ...more });
+const blocked = (path: string, type: string) => ({ type: 'OrderBlocked', path, fault: fault(type) });
+const journal = (...facts: readonly object[]) =>
+  facts.map((fact, seq) => ({ seq, at: seq, ...fact })) as unknown as readonly JournalEntry[];
+
+const verdictAfter = (...facts: readonly object[]) => {
+  const { verified, fault: found } = lastInstructionIn(program, journal(...facts)) ?? {};
+  return found ? `${verified} ${found.type}` : verified;
+};
+
+test('the last instruction to an order is judged by the lines after it (F-155)', () => {
+  const before = blocked('order/a', 'No');
+  const closed = { type: 'ActivityClosed', path: 'order/a', result: 'Succeeded' };
+  assert.equal(verdictAfter(before), undefined);
+  assert.equal(verdictAfter(before, given('resubmit')), 'running');
+  assert.equal(verdictAfter(before, given('resubmit'), { type: 'OrderUnblocked', path: 'order/a' }, closed), 'passed');
+  assert.equal(verdictAfter(before, given('replace-input'), before), 'failed-again No');
+  assert.equal(verdictAfter(before, given('replace-input'), blocked('order/a', 'Full')), 'failed-otherwise Full');
+  assert.equal(verdictAfter(before, given('resubmit', { after: { path: 'order/b' } }), closed), 'running', 'another step was meant');
+  assert.equal(verdictAfter(before, given('resubmit'), closed, given('suspend')), null, 'a suspension is not judged');
+  assert.equal(verdictAfter(given('restart'), { type: 'OrderProcessed', outcome: 'terminated' }), null, 'the new order judges it');
+  assert.equal(verdictAfter(given('cancel'), { type: 'OrderProcessed', outcome: 'canceled' }), 'passed');
+});
+
+test('the last instruction names the task that it has resolved', () => {
+  const handled = { type: 'ExceptionHandled', exceptionId: 'exc_abc_2', handling: { by: 'person', control: 'resumed', at: 1 } };
+  assert.equal(lastInstructionIn(program, journal(blocked('order/a', 'No'), given('resubmit'), handled))?.taskId, 'tsk_abc_2');
+  assert.equal(lastInstructionIn(program, journal(given('suspend')))?.taskId, null);
+});
+
+test('an order names the instruction that has ended it, and none if it has ended by itself', () => {
+  const lines = journal(given('cancel', { reason: 'too late' }), given('suspend'), given('resume'));
+  assert.partialDeepStrictEqual(endedByIn('canceled', lines), { kind: 'cancel', by: 'olga', reason: 'too late' });
+  assert.equal(endedByIn('completed', lines), undefined);
+  assert.equal(endedByIn('compensated', lines), undefined);
+  assert.equal(endedByIn(undefined, lines), undefined);
+});
