@@ -197,13 +197,27 @@ export class Clients {
     return state !== undefined && decodeInstance(state).state.ending !== undefined;
   }
 
+  /** Undoes the innermost scope around the failed step. */
+  compensateScope(orderId: string): void {
+    const path = this.innermostScope(orderId);
+    const key = `decision-${++this.calls}`;
+    if (path === undefined) return;
+    const { around } = this.reach;
+    const onAnswer = (answer: string): void => around.carriedOut(`emitted scope undone ${answer}`);
+    this.instruct(orderId, { kind: 'compensate', by: 'operator', reason: key, path }, key, { onAnswer });
+  }
+
   /** Every second undo is one of a scope, if the failed step is inside one. */
   private scopeFor(orderId: string): { readonly path?: string } {
+    const innermost = this.innermostScope(orderId);
+    return innermost !== undefined && this.calls % 2 === 0 ? { path: innermost } : {};
+  }
+
+  private innermostScope(orderId: string): string | undefined {
     const state = this.reach.shared.last.get(orderId)?.state;
     const { blocked, activities = {} } = (state && decodeInstance(state).state) ?? {};
     const around = Object.keys(activities).filter((path) => path !== 'order' && blocked?.path.startsWith(`${path}/`));
-    const innermost = around.toSorted((one, other) => other.length - one.length)[0];
-    return innermost !== undefined && this.calls % 2 === 0 ? { path: innermost } : {};
+    return around.toSorted((one, other) => other.length - one.length)[0];
   }
 
   /** The operator reads the order, and decides some time later: the order may have continued meanwhile. */

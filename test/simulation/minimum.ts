@@ -40,6 +40,8 @@ const least: { readonly [event: string]: number } = {
   'emitted message refused': 3,
   'emitted message taken without an answer': 1,
   'emitted task claim done': 1,
+  'emitted worlds with amended orders': 2,
+  'amend done': 5,
   'steps with another input': 1,
   'worlds with the figures that are deployed': 60,
   'emitted message days late': 10,

@@ -1,3 +1,4 @@
+import { amendOrders } from './amended.ts';
 import { offers, pickingOffers, staySafelyOffer } from './app.ts';
 import { type Role, roleAtWork } from './at-work.ts';
 import { instructMany } from './bulk.ts';
@@ -49,6 +50,7 @@ export function addThemes(reach: Reach, services: Services, clients: Clients, se
   instructMany(reach, services, clients, seed);
   lockOrders(reach, clients, seed);
   notifyPeople(reach, clients, notifiedIn(seed));
+  amendOrders(reach, services, clients, seed);
 }
 
 /** Submits orders whose steps return secrets that are too short to be searched for. */

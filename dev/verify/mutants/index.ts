@@ -1,3 +1,4 @@
+import { amending } from './amending.ts';
 import { bulk } from './bulk.ts';
 import { causes } from './causes.ts';
 import { claims, moreClaims } from './claims.ts';
@@ -34,4 +35,5 @@ export const further: readonly Mutant[] = [
   ...bulk,
   ...locks,
   ...notifying,
+  ...amending,
 ];

@@ -90,4 +90,4 @@ const isLeftToPerson = (facts: Tracked['newFacts']): boolean =>
 const isHandedOver = (facts: Tracked['newFacts']): boolean => facts.some(({ type }) => type === 'HandlerStarted');
 
 /** Instructions that leave the counts unchanged. */
-const keepsCounts: ReadonlySet<string> = new Set(['suspend', 'resume']);
+export const keepsCounts: ReadonlySet<string> = new Set(['suspend', 'resume', 'amend']);

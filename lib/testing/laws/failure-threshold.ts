@@ -1,3 +1,4 @@
+import { keepsCounts } from './failure-counts.ts';
 import { type Law, on } from './law.ts';
 
 /**
@@ -19,7 +20,7 @@ export const failureThreshold = (): Law => ({
     }
     const isInstructed = history.orders
       .get(orderId)
-      ?.newFacts.some((fact) => fact.type === 'InstructionGiven' && fact.kind !== 'suspend' && fact.kind !== 'resume');
+      ?.newFacts.some((fact) => fact.type === 'InstructionGiven' && !keepsCounts.has(fact.kind));
     return isInstructed && failureCount > 0 ? `order ${orderId} still has ${failureCount} failures after an instruction` : undefined;
   }),
 });

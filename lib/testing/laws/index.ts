@@ -37,6 +37,7 @@ import { faults } from './faults.ts';
 import { fence } from './fence.ts';
 import { finishedOrders } from './finished-orders.ts';
 import { forgedReplies } from './forged-replies.ts';
+import { givenHandlers } from './given-handlers.ts';
 import { handledExceptions } from './handled-exceptions.ts';
 import { heardTasks } from './heard-tasks.ts';
 import { heartbeats } from './heartbeats.ts';
@@ -113,6 +114,7 @@ const exceptDamaged = ({ after, ...law }: Law): Law => ({
 /** All laws. A new law needs a file and one line here. */
 const laws: readonly ((setting: Setting) => Law)[] = [
   handledExceptions,
+  givenHandlers,
   reportedErrors,
   acceptedOrders,
   batches,

@@ -43,7 +43,7 @@ interface Known extends Pick<Setting, 'signals'> {
 /** Returns why the instruction should have been refused in the state before it. */
 function notFeasible({ kind }: Given, { processState, suspended }: StateRecord, { before }: Tracked): string | undefined {
   if (processState === 'Processed') return 'was applied although the order was finished';
-  if (kind === 'terminate') return undefined;
+  if (kind === 'terminate' || kind === 'amend') return undefined;
   if (kind === 'suspend' && (suspended || processState === 'Error')) return `was applied although the order was ${processState}`;
   if (kind === 'resume' && !suspended) return 'was applied although the order was not suspended';
   if (kind === 'suspend' || kind === 'resume') return undefined;
@@ -58,6 +58,8 @@ function notFeasible({ kind }: Given, { processState, suspended }: StateRecord, 
 function wrongEffect({ kind, after }: Given, order: Tracked): string | undefined {
   const { state, before, instance, newFacts } = order;
   const isBlocked = newFacts.some(({ type }) => type === 'OrderBlocked');
+  // An amendment starts nothing: see `given-handlers.ts`.
+  if (kind === 'amend') return undefined;
   // A rule may suspend an order in the write in which a person resumes it.
   if (state.suspended && isSuspendedByRule(newFacts)) return undefined;
   if (kind === 'mark-compensated' && before?.state.phase === 'suspended') return wrongMark(order);
@@ -71,6 +73,7 @@ function wrongEffect({ kind, after }: Given, order: Tracked): string | undefined
   const ending = state.outcome ?? instance.state.ending?.outcome;
   if (kind === 'cancel' && ending !== 'canceled') return `led to ${ending}`;
   if (kind === 'compensate' && after?.['path'] === undefined && ending !== 'compensated') return `led to ${ending}`;
+  if (kind === 'compensate' && after?.['path'] !== undefined && instance.state.ending) return `led to ${ending}`;
   if (kind === 'terminate' && state.outcome !== 'terminated') return `led to ${state.processState} ${state.outcome}`;
   if (kind === 'mark-compensated' && !newFacts.some(({ type }) => type === 'MarkedCompensated')) return 'marked nothing';
   const isContinued = newFacts.some(({ type }) => type === 'OrderUnblocked' || type === 'StepRequested' || type === 'ActivityStarted');

@@ -1,0 +1,37 @@
+import { isKindOf } from '#core/data/fault';
+import { type Law, on, writerOf } from './law.ts';
+
+/** Most handlers that a person gives to one order and one kind of exception. */
+const timesMax = 3;
+/** Most handlers of one order that run at the same time. */
+const atOnceMax = 4;
+
+/**
+ * An order that a person has given a handler for a fault gets that handler when the fault blocks it: in the same write, and before any rule
+ * decides (S45). An amendment itself starts nothing.
+ */
+export function givenHandlers(): Law {
+  /** The handlers that began, by order. */
+  const began = new Map<string, number>();
+  return {
+    name: 'given handlers',
+    after: on(['written'], ({ before: record, after }, history) => {
+      const order = history.orders.get(after.orderId);
+      if (!order?.before || !record || order.damagedAt !== undefined || writerOf(after) === undefined) return undefined;
+      const { newFacts, before, orderId } = order;
+      const started = newFacts.filter(({ type }) => type === 'HandlerStarted');
+      const count = began.get(orderId) ?? 0;
+      began.set(orderId, count + started.length);
+      const amends = newFacts.some((fact) => fact.type === 'InstructionGiven' && fact.kind === 'amend');
+      if (amends && after.processState !== record.processState && after.processState !== 'Error')
+        return `order ${orderId}: an amendment led from ${record.processState} to ${after.processState}`;
+      const given = before.state.amended?.handle ?? [];
+      const blocked = newFacts.find((fact) => fact.type === 'OrderBlocked');
+      if (blocked?.type !== 'OrderBlocked' || !given.some(({ fault }) => isKindOf(blocked.fault.type, fault))) return undefined;
+      const mayBeFull = count >= timesMax || (before.rules?.handlers ?? []).length >= atOnceMax;
+      return started.length > 0 || mayBeFull
+        ? undefined
+        : `order ${orderId} was blocked for ${blocked.fault.type}, and the handler that a person gave it did not begin`;
+    }),
+  };
+}
