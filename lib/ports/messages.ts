@@ -90,6 +90,8 @@ export const Request = z.object({
   completeBy: time,
   /** Time left when it was sent. The agent uses the earlier of both deadlines, because its clock may be wrong. */
   remainingMs: z.number(),
+  /** Time that the request had when it was first sent, if a later copy has less. Each heartbeat requests as much again. */
+  givenMs: z.number().optional(),
   idempotencyKey: id,
   /** The input; its secrets are sealed if there is a `key`. */
   input: json,

@@ -363,6 +363,18 @@ describe('long work', () => {
     assert.deepEqual(sentBy(desk), ['heartbeat', 'heartbeat', 'heartbeat', 'heartbeat', 'reply']);
   });
 
+  test('F-37 a copy of a request with one second left has heartbeats for the whole time of the request, and not for one second', async (context) => {
+    const clock = manualClock();
+    const work: Run = async () => (await clock.sleep(19_000)) ?? {};
+    const desk = openDesk(context, lineOf({ work }, { operation: { longestSeconds: 60, completeWithinSeconds: 10 } }), { clock });
+    await submitted(desk);
+    const request = await desk.request();
+    const late = { remainingMs: 1_000, givenMs: 10_000, completeBy: new Date(clock.now() + 1_000).toISOString() };
+    await desk.send('worker-requests', { ...request, ...late });
+    await desk.deliver('worker-requests');
+    assert.deepEqual(sentBy(desk), ['heartbeat', 'heartbeat', 'heartbeat', 'heartbeat', 'heartbeat', 'heartbeat', 'heartbeat', 'reply']);
+  });
+
   test('F-37 an operation without a maximum time may call heartbeat: the agent sends nothing, and the step completes', async (context) => {
     const work: Run = async (_, call) => (await call.heartbeat()) ?? {};
     const desk = openDesk(context, lineOf({ work }));

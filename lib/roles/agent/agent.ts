@@ -169,5 +169,7 @@ function requeued(request: Request, now: number, random: number): Pick<Outgoing,
   const times = (request.requeued ?? 0) + 1;
   const delayMs = Math.round(backoffMs(requeueMs, times - 1, random));
   const remainingMs = Math.min(Date.parse(request.completeBy) - now, request.remainingMs) - delayMs;
-  return remainingMs <= 0 ? undefined : { body: JSON.stringify({ ...request, remainingMs, requeued: times }), delayMs };
+  if (remainingMs <= 0) return undefined;
+  const { givenMs = request.remainingMs } = request;
+  return { body: JSON.stringify({ ...request, remainingMs, givenMs, requeued: times }), delayMs };
 }

@@ -33,7 +33,8 @@ export function startHeartbeat(
 ): Heartbeat {
   const stopped = new AbortController();
   const started = clock.now();
-  const window = deadline.at() - started;
+  // A copy that comes late has little time left. Heartbeats of that length would cost a write every few milliseconds.
+  const window = Math.max(deadline.at() - started, request.givenMs ?? request.remainingMs);
   // The longest time counts from when the request was sent, not from when it was received.
   const last = Math.min(started, Date.parse(request.completeBy) - request.remainingMs) + longestSeconds * 1000;
   const hasTime = (): boolean => !stopped.signal.aborted && !deadline.isOver() && deadline.at() < last;
@@ -58,7 +59,7 @@ export function startHeartbeat(
   };
   const automatically = async (): Promise<void> => {
     while (hasTime()) {
-      await clock.sleep(window * automaticAfter, stopped.signal);
+      await clock.sleep((deadline.at() - clock.now()) * automaticAfter, stopped.signal);
       if (stopped.signal.aborted || deadline.isOver()) return;
       await send();
     }

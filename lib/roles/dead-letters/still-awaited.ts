@@ -98,7 +98,7 @@ function remedyFor({ record: { orderId, processState, outcome } }: Loaded): stri
 }
 
 /** Returns the request with its remaining time updated. It is marked as resent, because an earlier delivery may have been served. */
-export function renewed(given: JsonObject, { completeBy }: Request, now: number): JsonObject {
+export function renewed(given: JsonObject, { completeBy, remainingMs, givenMs = remainingMs }: Request, now: number): JsonObject {
   const kept = Object.entries(given).filter(([field]) => field !== 'requeued' && field !== since);
-  return { ...Object.fromEntries(kept), remainingMs: Date.parse(completeBy) - now, resent: true } as JsonObject;
+  return { ...Object.fromEntries(kept), remainingMs: Date.parse(completeBy) - now, givenMs, resent: true } as JsonObject;
 }

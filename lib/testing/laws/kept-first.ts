@@ -5,6 +5,7 @@ import { lockHolderOf } from '#roles/scheduler/lease';
 import type { History } from '#testing/world/history';
 import type { Observation } from '#testing/world/observation';
 import { type Law, on, type Setting } from './law.ts';
+import { originalBody } from './poison-messages.ts';
 
 /** A message that was delivered while a person had locked its order. */
 interface Met {
@@ -71,4 +72,4 @@ function lockedFor(queue: string, body: string, { orders }: History): string | u
 const isElsewhere = (sent: Sent, { queue, body }: Met, messageId: string): boolean =>
   isDeadLetterQueue(sent.queue)
     ? poisonIn(sent.body, sourceQueueOf(sent.queue))?.messageId === messageId
-    : sent.queue === queue && sent.body === body;
+    : sent.queue === queue && originalBody(sent.body) === originalBody(body);

@@ -19,7 +19,7 @@ export function poisonMessages(): Law {
  * Returns the message without the time since which it waits for a process of a newer release, and without the key of its order, which no dead
  * letter keeps.
  */
-function originalBody(body: string): string {
+export function originalBody(body: string): string {
   if (!body.startsWith('{"')) return body;
   const { waitsSince: _, key: __, ...message } = JSON.parse(body) as { readonly waitsSince?: string; readonly key?: string };
   return JSON.stringify(message);

@@ -23,6 +23,8 @@ interface Work {
   /** Number of deliveries of the request. */
   deliveries: number;
   hasHeartbeat: boolean;
+  /** It was requeued since the last call of its service. */
+  isRequeued: boolean;
   /** Deadline of the last heartbeat that was sent. */
   until: number;
   /** Time left at the first call. */
@@ -70,9 +72,13 @@ class Process {
         return this.callEnded(event, now);
       case 'sends heartbeat':
         return this.sendsHeartbeat(event, { now, at });
+      // A requeued request has the deadline of its message again, and not the one of an earlier heartbeat.
+      case 'requeues':
+        Object.assign(this.workOn(event.requestId), { until: 0, isRequeued: true });
+        return undefined;
       case 'heartbeat sent': {
         const work = this.workOn(event.requestId);
-        work.until = Math.max(work.until, Date.parse(event.completeBy));
+        if (!work.isRequeued) work.until = Math.max(work.until, Date.parse(event.completeBy));
         return undefined;
       }
       default:
@@ -81,7 +87,7 @@ class Process {
   }
 
   private workOn(requestId: string): Work {
-    const known = this.work.get(requestId) ?? { deliveries: 0, hasHeartbeat: false, until: 0, leftMs: 0, last: Number.NaN };
+    const known = this.work.get(requestId) ?? { deliveries: 0, hasHeartbeat: false, isRequeued: false, until: 0, leftMs: 0, last: Number.NaN };
     this.work.set(requestId, known);
     return known;
   }
@@ -92,6 +98,7 @@ class Process {
     const work = this.workOn(requestId);
     const { least = Number.NaN, most = Number.NaN, since = Number.NaN } = this.limits.get(requestId) ?? {};
     if (tries === 1) {
+      work.isRequeued = false;
       work.deliveries += 1;
       work.leftMs = completeBy - now;
       // The longest duration counts from the request, or from its receipt.

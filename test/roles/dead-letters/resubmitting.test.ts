@@ -80,13 +80,13 @@ describe('F-120: when the process crashes during a resubmission, it can be repea
     });
 });
 
-test('a request that is sent again has the remaining time and a fresh requeue count', async (context) => {
-  const more = { requeued: 3, remainingMs: 1, waitsSince: '2026-01-01T00:00:00.000Z' };
+test('a request that is sent again has the remaining time, the time of its heartbeats and a fresh requeue count', async (context) => {
+  const more = { requeued: 3, remainingMs: 1, givenMs: 3_600_000, waitsSince: '2026-01-01T00:00:00.000Z' };
   const { desk, id, request } = await withRequest(context, more);
   await desk.clock.advance(600_000);
   assert.equal((await treated(desk, id)).outcome, 'done');
   const [sent] = desk.messages('worker-requests');
-  assert.deepEqual(sent, { ...request, remainingMs: 3_000_000, resent: true });
+  assert.deepEqual(sent, { ...request, remainingMs: 3_000_000, givenMs: 3_600_000, resent: true });
 });
 
 test('after many resubmissions for a finished order, their notes move to its journal before they become too many', async (context) => {
