@@ -16,7 +16,8 @@ export function decisionRows({ processState, endedBy, lastInstruction }: OrderVi
 
 const givenText = ({ by, at }: InstructionView): string => `by ${by} at ${secondText(at)}`;
 
-const words: { readonly [verified: string]: string } = {
+/** What a verdict means, in words. */
+export const verdictWords: { readonly [verified: string]: string } = {
   running: 'not known yet',
   passed: 'passed',
   'failed-again': 'failed again',
@@ -28,5 +29,5 @@ const words: { readonly [verified: string]: string } = {
 function resultText({ verified, fault }: InstructionView): string {
   if (!verified) return '';
   const about = fault ? `: ${fault.type}${fault.message ? ` (${fault.message})` : ''}` : '';
-  return `: ${words[verified] ?? verified}${about}`;
+  return `: ${verdictWords[verified] ?? verified}${about}`;
 }

@@ -122,19 +122,20 @@ export const isEnded = ({ processState }: OrderView): boolean => processState ==
 
 const pageMax = 100;
 
-/** Returns at most `limit` items of a list, from as many pages as needed. */
+/** Returns at most `limit` items of a list that `keep` accepts, from as many pages as needed. */
 export async function listed<T>(
   api: Api,
   path: string,
   query: { readonly [name: string]: string | undefined } = {},
   limit = Number.POSITIVE_INFINITY,
+  keep?: (item: T) => boolean,
 ): Promise<readonly T[]> {
   const items: T[] = [];
   for (let cursor: string | undefined; items.length < limit; ) {
     const parameters = Object.entries({ ...query, cursor }).filter((entry): entry is [string, string] => entry[1] !== undefined);
-    const search = new URLSearchParams([...parameters, ['limit', String(Math.min(limit - items.length, pageMax))]]);
+    const search = new URLSearchParams([...parameters, ['limit', String(keep ? pageMax : Math.min(limit - items.length, pageMax))]]);
     const { body } = await api.call<{ items: readonly T[]; next?: string | null }>('GET', `${path}?${search}`);
-    items.push(...body.items);
+    items.push(...(keep ? body.items.filter(keep).slice(0, limit - items.length) : body.items));
     // A page may be empty and still have a next one.
     if (!body.next) break;
     cursor = body.next;

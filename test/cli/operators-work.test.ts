@@ -139,6 +139,23 @@ describe("the operator's work at the command line (W-05, F-155)", () => {
     assert.match((await run('order', 'get', orderId)).out, /^last instruction +replace-input by cli at \S+: passed$/m);
   });
 
+  test('the audit shows whether an instruction has helped, and reads of orders only with --reads', async () => {
+    const orderId = await blocked('00000');
+    const replaced = ['order', 'replace-input', orderId, '--set', 'address.city=Ulm', '--reason', 'another town'];
+    assert.equal((await run(...replaced)).exitCode, 0);
+    await until(orderId, ({ lastInstruction }) => lastInstruction?.verified === 'failed-again');
+    const audit = (...more: readonly string[]) => run('audit', '--target', orderId, ...more);
+    for (let tries = 0; !/failed again/.test((await audit()).out); tries++) {
+      assert.ok(tries < 100, (await audit()).out);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    assert.match((await audit()).out, /^\S+ +cli +replace-input +instruction +\S+ +failed again +another town$/m);
+    assert.doesNotMatch((await audit()).out, / read /);
+    assert.deepEqual((await audit('--json')).json.items.length, 1);
+    assert.match((await audit('--reads')).out, / read /);
+    assert.match((await audit('--kind', 'read')).out, / read /);
+  });
+
   test('an order that a person has canceled names that person and the reason, not the fault before', async () => {
     const orderId = await blocked('28195');
     await run('order', 'suspend', orderId, '--reason', 'wait');
