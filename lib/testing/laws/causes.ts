@@ -1,4 +1,5 @@
 import { announcedAs, type StateRecord } from '#ports/records';
+import type { JournalEntry } from '#roles/scheduler/instance';
 import { type Law, on } from './law.ts';
 
 /**
@@ -20,13 +21,17 @@ export const causes = (withoutTask = new Set<string>()): Law => ({
     return causesOf(after) >= (before ? causesOf(before) : 0) ? undefined : `order ${orderId} forgot a cause`;
   }),
   atEnd: ({ orders, announced }) =>
-    [...orders.values()].flatMap(({ state, damagedAt }) => {
+    [...orders.values()].flatMap(({ state, journal, damagedAt }) => {
+      const byRule = handledByRule(journal);
       const openNow = new Set((state.open ?? []).map(({ seq }) => seq));
       return Array.from({ length: causesOf(state) }, (_, index) => index + 1).flatMap((seq) => {
         const id = `${announcedAs(state)}/cause/${seq}`;
         const isClosed = announced.has(`${id}/closed/task`);
+        const texts = [...(announced.get(`${id}/exception`) ?? [])];
         // A rule has handled the exception in the write that detected it.
-        const atOnce = [...(announced.get(`${id}/exception`) ?? [])].some((text) => text.includes('"handling":'));
+        const atOnce = texts.some((text) => text.includes('"handling":'));
+        // It came from outside while the order was in Error, and the rule about it ended that error in the same write.
+        if (texts.some(isReportInError) && byRule.has(seq) && !announced.has(`${id}/task`)) return [];
         if (atOnce && !openNow.has(seq) && !isClosed) return announced.has(`${id}/task`) ? [`task ${id} was opened for nobody`] : [];
         // An exception from outside is part of the task that was open already. The writes of a damaged order are not judged.
         if (withoutTask.has(id) || (damagedAt !== undefined && !announced.has(`${id}/task`)))
@@ -40,5 +45,16 @@ export const causes = (withoutTask = new Set<string>()): Law => ({
       });
     }),
 });
+
+/** Returns the numbers of the exceptions that a rule has handled. */
+const handledByRule = (journal: readonly JournalEntry[]): ReadonlySet<number> =>
+  new Set(
+    journal.flatMap((fact) =>
+      fact.type === 'ExceptionHandled' && fact.handling.by === 'rule' ? [Number(fact.exceptionId.split('_').at(-1))] : [],
+    ),
+  );
+
+const isReportInError = (text: string): boolean =>
+  text.includes('"before":"Error","after":"Error","statuses":{"before":null,"after":null}');
 
 const causesOf = ({ causes: count = 0 }: Pick<StateRecord, 'causes'>): number => count;

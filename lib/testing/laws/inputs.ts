@@ -34,18 +34,20 @@ export function inputs({ answersNameTheirKey }: Pick<Setting, 'answersNameTheirK
       history.sound.flatMap(({ orderId, state, journal }) => {
         if (!answersNameTheirKey || !/^(picking|packing)$/.test(state.workflow.name) || state.outcome !== 'completed') return [];
         const reserved = lastReservation(journal);
-        return charged.get(orderId) === reserved
+        return reserved === undefined || charged.get(orderId) === reserved
           ? []
           : [`order ${orderId} reserved ${reserved} in its last run, but was charged for ${charged.get(orderId)}`];
       }),
   };
 }
 
-/** Returns the id that the last run of an order has reserved. */
-function lastReservation(journal: readonly JournalEntry[]): string {
-  let reserved = 'nothing';
+/** Returns the id that the last run of an order has reserved; undefined if its scope was undone since, and the order went on behind it. */
+function lastReservation(journal: readonly JournalEntry[]): string | undefined {
+  let reserved: string | undefined = 'nothing';
   for (const fact of journal) {
-    if (fact.type !== 'ActivityClosed' || !fact.path.endsWith('/reserve')) continue;
+    if (fact.type !== 'ActivityClosed') continue;
+    if (fact.path.endsWith('/reserve/undo')) reserved = undefined;
+    if (!fact.path.endsWith('/reserve')) continue;
     const output = fact.result === 'Succeeded' && isObject(fact.output) ? fact.output['id'] : undefined;
     reserved = typeof output === 'string' ? output : 'nothing';
   }

@@ -87,7 +87,14 @@ class Process {
   }
 
   private workOn(requestId: string): Work {
-    const known = this.work.get(requestId) ?? { deliveries: 0, hasHeartbeat: false, isRequeued: false, until: 0, leftMs: 0, last: Number.NaN };
+    const known = this.work.get(requestId) ?? {
+      deliveries: 0,
+      hasHeartbeat: false,
+      isRequeued: false,
+      until: 0,
+      leftMs: 0,
+      last: Number.NaN,
+    };
     this.work.set(requestId, known);
     return known;
   }
