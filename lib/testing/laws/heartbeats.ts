@@ -7,6 +7,8 @@ type Sent = Extract<Observation, { type: 'sent' }>;
 interface Limits {
   readonly completeBy: string;
   readonly remainingMs: number;
+  /** Time that the request had when it was first sent. */
+  readonly givenMs: number;
   readonly longestMs: number;
   readonly agent: string;
 }
@@ -24,11 +26,17 @@ export function heartbeats(setting: Pick<Setting, 'agents'>): Law {
     after: on(['sent'], (observation) => {
       const agent = agentOfRequests(observation.queue);
       if (agent !== undefined && observation.body.includes('"type":"request"')) {
-        const { requestId, operation, completeBy, remainingMs } = JSON.parse(observation.body) as Heartbeat & {
+        const {
+          requestId,
+          operation,
+          completeBy,
+          remainingMs,
+          givenMs = remainingMs,
+        } = JSON.parse(observation.body) as Heartbeat & {
           readonly operation: string;
         };
         const { longestSeconds } = operationIn(setting, `${agent}.${operation}`) ?? {};
-        const limits = { completeBy, remainingMs, longestMs: 1000 * (longestSeconds ?? 0), agent };
+        const limits = { completeBy, remainingMs, givenMs, longestMs: 1000 * (longestSeconds ?? 0), agent };
         if (requestId !== undefined && longestSeconds !== undefined) limitsOf.set(requestId, [...(limitsOf.get(requestId) ?? []), limits]);
       }
       return observation.body.startsWith('{"v":1,"type":"heartbeat"') ? wrongIn(observation, limitsOf) : undefined;
@@ -42,7 +50,7 @@ function wrongIn({ queue, body }: Sent, limitsOf: ReadonlyMap<string, readonly L
   if (!requests || queue !== queueNames.replies(requests[0]?.agent ?? ''))
     return `heartbeat on queue ${queue} belongs to no request: ${body}`;
   const until = Date.parse(completeBy);
-  const isAllowed = ({ completeBy: by, remainingMs, longestMs }: Limits): boolean =>
-    until <= Date.parse(by) - remainingMs + longestMs + 1 && until <= Date.parse(sentAt) + remainingMs + 1;
+  const isAllowed = ({ completeBy: by, remainingMs, givenMs, longestMs }: Limits): boolean =>
+    until <= Date.parse(by) - remainingMs + longestMs + 1 && until <= Date.parse(sentAt) + givenMs + 1;
   return requests.some(isAllowed) ? undefined : `request ${requestId}: its heartbeat requests too much time, until ${completeBy}`;
 }
