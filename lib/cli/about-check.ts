@@ -10,9 +10,11 @@ const goesOn: ReadonlySet<string> = new Set(['resubmit', 'replace-input', 'skip'
 /** Returns what the order says about an instruction beside the check: the step that is marked, and the steps that stay done. */
 export function aboutCheck(instruction: GivenInstruction, check: CheckView, order: OrderView | undefined): AboutCheck {
   if (!order) return {};
+  const marked = markedBy(instruction, order);
+  const later = marked !== undefined && order.suspended ? ['The undo goes on when somebody resumes the order.'] : [];
   return {
-    marked: markedBy(instruction, order),
-    notes: [...inputChanges(instruction, order), ...(goesOn.has(instruction.kind) ? staysDone(check, order) : [])],
+    marked,
+    notes: [...later, ...inputChanges(instruction, order), ...(goesOn.has(instruction.kind) ? staysDone(check, order) : [])],
   };
 }
 

@@ -1,4 +1,4 @@
-import { isUndoPath } from '#core/data/ids';
+import { isUndoPath, undonePath } from '#core/data/ids';
 import {
   durationMs,
   endReason,
@@ -69,13 +69,16 @@ function stepChange(before: StepView | undefined, after: StepView, label: string
 export const isWait = ({ agent, waitsFor }: StepView): boolean => waitsFor !== undefined && waitsFor !== null && agent === null;
 
 /** Returns the status of a step in a few words, with the type of its fault if the order shows it. */
-export function statusText(step: StepView, { fault }: Pick<OrderView, 'fault'>): string {
+export function statusText(step: StepView, { fault, undo }: Pick<OrderView, 'fault' | 'undo'>): string {
   const { status, result, skipped, path, waitsFor, completeBy } = step;
-  if (status === 'Closed' && skipped) return skipped === 'done' ? 'done by hand' : 'skipped, not done';
+  // The undo of a suspended order that a person has marked closes only when the order is resumed.
+  const isUndo = path !== undefined && isUndoPath(path);
+  if (isUndo && status !== 'Closed' && undo?.stuck.some((each) => each.path === undonePath(path))) return 'keeps failing';
+  if (skipped && (status === 'Closed' || isUndo)) return skipped === 'done' ? 'done by hand' : 'skipped, not done';
   if (result === 'Succeeded') return 'ok';
   if (result === 'Canceled') return 'canceled';
   // The original step was undone; its undo step succeeded.
-  if (result === 'Compensated') return path !== undefined && isUndoPath(path) ? 'ok' : 'undone';
+  if (result === 'Compensated') return isUndo ? 'ok' : 'undone';
   if (waitsFor?.kind === 'answer' && status === 'Faulting') return waitText(waitsFor);
   if (result === 'Faulted' || status === 'Faulting') {
     // A client sees no paths: there, the fault of the order is that of the step that waits for a person.

@@ -96,7 +96,10 @@ describe('the data folder at the command line', () => {
     assert.match(audit.out, /^at .*\n.* change +client +twice +AROAX:session1\n.* register +client +twice +AROAX:\*\n$/);
     const { items } = (await system.redress(['audit', '--target', 'twice', '--limit', '1', '--json'])).json;
     assert.deepEqual([items.length, items[0].before.senders, items[0].after.senders], [1, ['AROAX:*'], ['AROAX:session1']]);
-    assert.match((await system.redress(['audit', '--by', 'stranger'])).err, /^The audit has no such entries\. With --reads it lists reads of orders, too\.\n$/);
+    assert.match(
+      (await system.redress(['audit', '--by', 'stranger'])).err,
+      /^The audit has no such entries\. With --reads it lists reads of orders, too\.\n$/,
+    );
   });
 
   test('audit verify compares the audit with its digests, and names an entry that has changed', async () => {

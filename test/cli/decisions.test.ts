@@ -132,6 +132,8 @@ describe('instructions at the command line', () => {
     const stopped = await system.redress(['order', 'get', orderId]);
     assert.match(stopped.out, /^undo .*nothing is requested until somebody resumes the order$/m);
     assert.doesNotMatch(stopped.out, /next request at/);
+    assert.match(stopped.out, /^undo of charge +till\.refund +keeps failing/m);
+    assert.match((await system.redress(['order', 'mark-compensated', orderId, '--dry-run'])).out, /undo goes on when somebody resumes/);
     assert.match(stopped.err, /^To let it go on: redress order resume \S+ --dry-run\nIf it was undone by hand: redress order mark-comp/);
     assert.doesNotMatch(stopped.err, /retry-undo/);
     const marked = ['order', 'mark-compensated', orderId, '--reason', 'refunded by hand', '--yes'];
@@ -139,9 +141,14 @@ describe('instructions at the command line', () => {
     assert.equal((await system.redress(marked)).exitCode, 0);
     const waiting = await system.redress(['order', 'get', orderId]);
     assert.match(waiting.out, /^undo +of order: 1 undone, 0 left/m);
+    assert.match(waiting.out, /^undo of charge +till\.refund +done by hand/m);
+    assert.doesNotMatch(waiting.out, /^task /m);
     assert.match(waiting.err, /^To let it go on: redress order resume \S+ --dry-run\n$/);
+    const rebuild = async () => (await system.redress(['order', 'rebuild', orderId, '--reason', 'a look', '--dry-run'])).out;
+    assert.match(await rebuild(), /The journal tells the state\./);
     assert.equal((await turn('resume')).exitCode, 0);
     assert.equal((await until(orderId, ({ processState }) => processState === 'Processed')).outcome, 'canceled');
+    assert.match(await rebuild(), /The journal tells the state\./);
   });
 });
 

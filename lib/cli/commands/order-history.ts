@@ -32,7 +32,10 @@ export const orderHistory: CliCommand = {
 
 function detailsIn({ seq: _, at: __, type, path: ___, ...fields }: Entry, later: readonly Entry[]): string {
   if (type === 'InstructionGiven') return detailsOf(instructionFirst(fields));
-  if (type === 'ExceptionHandled') return `${detailsOf(fields)} ${afterText(later)}`;
+  if (type === 'ExceptionHandled') {
+    const { at: _, ...handling } = (fields['handling'] ?? {}) as { readonly [field: string]: unknown };
+    return `${detailsOf({ exceptionId: fields['exceptionId'], ...handling })} ${afterText(later)}`;
+  }
   return detailsOf(fields);
 }
 

@@ -109,8 +109,10 @@ function errorOf(draft: Draft): readonly Cause[] {
 
 function stuckUndosOf(draft: Draft): readonly Cause[] {
   const { program } = draft.loaded;
-  return Object.keys(draft.instance.state.activities).flatMap((path) =>
-    stepAt(program, draft.instance.state, path)?.reminders
+  const { state } = draft.instance;
+  return Object.entries(state.activities).flatMap(([path, { marked }]) =>
+    // A person has done an undo that is marked, although it ends only when the order goes on.
+    !marked && stepAt(program, state, path)?.reminders
       ? [{ ...causeOf(draft, `undo/${path}`, undoFaultOf(draft, path)), isUndo: true }]
       : [],
   );
