@@ -56,7 +56,7 @@ const shapes: { readonly [kind in InstructionKind]?: Shape } = {
         : defined({ path: values.retryPath, retries: number(values.retries), intervalSeconds: number(values.intervalSeconds) });
     const endBy = values.endBy === '' ? undefined : new Date(values.endBy).toISOString();
     const { handlerWorkflow: workflow, handledFault: fault } = values;
-    if (workflow !== '' && fault.trim() === '') return { missing: 'Name the fault that the other workflow handles.' };
+    if (workflow !== '' && fault.trim() === '') return { missing: 'Name the fault for which the handler workflow runs.' };
     const handle = workflow === '' ? undefined : [{ fault: fault.trim(), workflow }];
     const fields = { endBy, maxFailures: number(values.maxFailures), variables, retry, handle };
     return Object.values(fields).every((field) => field === undefined) ? { missing: 'Change at least one value.' } : given('amend', fields);

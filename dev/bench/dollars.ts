@@ -5,7 +5,7 @@ import { dollarsMax } from './budget.ts';
 import { assumed, billedMs, billOf, secondsPerMonth, sum, tracesOf, type Usage, withSendsGathered } from './cost.ts';
 import { type Deployment, deploymentOf } from './deployment.ts';
 import { fixedCosts, keepingCosts, keyRequests } from './fixed-costs.ts';
-import { losesItsAgent, mustHaveEnded, nextKey, type Print, play, storedBytes, warmUp } from './played.ts';
+import { mustHaveEnded, nextKey, type Print, play, playWithLostAgent, storedBytes, warmUp } from './played.ts';
 import { priceOf, prices, pricesAsOf, pricesRegion } from './prices.ts';
 import shop, { order } from './shop.ts';
 
@@ -16,7 +16,7 @@ const rounds = 20;
 
 export interface SupervisorReads {
   readonly unitsPerIdlePass: number;
-  /** Read units of the scan alone. Each live order costs one more. */
+  /** Read units that a scan takes for each order. An order that has not ended takes one more, which is not part of this. */
   readonly unitsPerOrderSwept: number;
 }
 
@@ -31,7 +31,7 @@ interface Measured {
 export async function printCosts(endpoints: AwsEndpoints, reads: SupervisorReads, print: Print): Promise<void> {
   const measured = await measure(endpoints);
   const deployment = deploymentOf(pricesRegion);
-  const known = Object.entries(prices).flatMap(([name, { source }]) => (source === 'known' ? name : []));
+  const known = Object.entries(prices).flatMap(([name, { source }]) => (source === 'unverified' ? name : []));
   print({ prices: pricesRegion, asOf: pricesAsOf, fromGeneralKnowledge: known });
   print({ assumed, deployed: { memoryMiB: Object.fromEntries(deployment.memoryMiB), isTraced: deployment.isTraced } });
   printRuns(measured, deployment, print);
@@ -64,7 +64,7 @@ async function measure(endpoints: AwsEndpoints): Promise<Measured> {
 /** Counts metric names by role, because each is billed by the month. */
 async function metricsSeen(invoked: Invoked): Promise<number> {
   await invoked.submit(nextKey(), { workflow: 'fulfil', order });
-  await losesItsAgent(invoked)();
+  await playWithLostAgent(invoked)();
   await invoked.settle();
   await invoked.run('sweep');
   return new Set(invoked.runs().flatMap(({ role, metrics }) => metrics.map((metric) => `${role} ${metric}`))).size;
@@ -123,9 +123,9 @@ function printBills({ oneByOne, inTens }: Measured, deployment: Deployment, prin
     print({ dollarsPerMillion: what, ...inCents(lines), budget, met: lines.total <= budget, perOrder });
   };
   bill('one message at a time', oneByOne, dollarsMax.oneByOne);
-  bill('ten messages a receive, a run and a delete, as the system does it', inTens, dollarsMax.batched);
+  bill('ten messages per receive, per run and per delete, as the system does it', inTens, dollarsMax.batched);
   bill(
-    'ten messages a send as well, by arithmetic: no run gathers what it sends yet',
+    'ten messages per send as well, by arithmetic: no run gathers what it sends yet',
     withSendsGathered(inTens, batch),
     dollarsMax.batched,
   );
@@ -158,7 +158,7 @@ async function printLogs(endpoints: AwsEndpoints, print: Print): Promise<void> {
   print({ dollarsPerMillion: 'LOG_LEVEL=info', bytesEach, ...inCents({ logs: priceOf('logs', (bytesEach * 1_000_000) / 1e9) }) });
 }
 
-/** Three states, with at most one transition each for start and end. The runs of the agents cost extra there, too. */
+/** Three states, with at most one transition each for start and end. The runs of the agents are not in this price, but in ours. */
 function printStepFunctions(print: Print): void {
   const transitions = { least: 3, most: 5 };
   const dollars = (count: number): number => priceOf('stepFunctions', count * 1_000_000);

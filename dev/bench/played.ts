@@ -67,7 +67,7 @@ export async function warmUp(invoked: Invoked, orders = 1): Promise<void> {
 }
 
 /** Loses the first request with its process and lets its time pass, so that the supervisor finds the step. */
-export const losesItsAgent = (invoked: Invoked) => async (): Promise<void> => {
+export const playWithLostAgent = (invoked: Invoked) => async (): Promise<void> => {
   await invoked.lose('inventory-requests');
   invoked.pass(stepMs + clockToleranceMs + 1);
   await invoked.run('pass');

@@ -14,7 +14,7 @@ interface Price {
   readonly per: number;
   readonly unit: string;
   readonly publishedAt: string;
-  readonly source: 'seen' | 'known';
+  readonly source: 'seen' | 'unverified';
 }
 
 const million = 1_000_000;
@@ -39,14 +39,14 @@ export const prices = {
     per: 1,
     unit: 'GB-month, Standard table class',
     publishedAt: 'https://aws.amazon.com/dynamodb/pricing/on-demand/',
-    source: 'known',
+    source: 'unverified',
   },
   dynamoDbRecovery: {
     dollars: 0.2,
     per: 1,
     unit: 'GB-month of point-in-time recovery',
     publishedAt: 'https://aws.amazon.com/dynamodb/pricing/on-demand/',
-    source: 'known',
+    source: 'unverified',
   },
   sqs: {
     dollars: 0.4,
@@ -109,7 +109,7 @@ export const prices = {
     per: 1,
     unit: 'standard alarms on one metric a month',
     publishedAt: 'https://aws.amazon.com/cloudwatch/pricing/',
-    source: 'known',
+    source: 'unverified',
   },
   dashboard: {
     dollars: 3,

@@ -5,7 +5,7 @@ import { budget, type Figure, type OrderFigures, writeUnitsPerStepMax } from './
 import { printCosts } from './dollars.ts';
 import { withEmulators } from './emulated.ts';
 import { printPasses } from './passes.ts';
-import { losesItsAgent, nextKey, type Played, type Print, play, warmUp } from './played.ts';
+import { nextKey, type Played, type Print, play, playWithLostAgent, warmUp } from './played.ts';
 import shop, { counts, type Kind, kinds, nameOf, order } from './shop.ts';
 
 /**
@@ -43,7 +43,7 @@ async function printOtherOrders(endpoints: AwsEndpoints, good: Played): Promise<
   };
   await warmUp(invoked);
   await warmUp(announcing);
-  const trouble = losesItsAgent(invoked);
+  const trouble = playWithLostAgent(invoked);
   // The supervisor looks up its queue once, too.
   await invoked.submit(nextKey(), { workflow: 'fulfil', order });
   await trouble();

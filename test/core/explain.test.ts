@@ -54,7 +54,7 @@ describe("the explanation of an order's current state", () => {
     assert.equal(why(run), 'Waits for a person to answer order/price: What is the price?');
   });
 
-  test('the order waits for several answers: the explanation names the ones that follow the first question', () => {
+  test('the order waits for several answers: the explanation names the first question, and the steps of those after it', () => {
     const ask = (name: string): Activity => ({ activity: 'askOperator', name, question: `What is the ${name}?` });
     const run = started(parallel('order', ask('price'), ask('date')));
     assert.equal(why(run), 'Waits for a person to answer: What is the price? (order/price); after that, for an answer at order/date.');

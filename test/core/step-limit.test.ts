@@ -72,7 +72,7 @@ describe('a step with a time limit', () => {
     [
       'a limit of the undo',
       { ...step('a'), undo: { ...step('undo'), withinSeconds: 5 } } as Activity,
-      'Its undo has a time limit: an undo is repeated until it succeeds. Leave out .within(…).',
+      'Its undo has a time limit, which no undo can have: it is repeated until it succeeds. Leave out .within(…).',
     ],
   ] as const)
     test(`the check refuses ${what}`, () => assert.deepEqual(problemsOf(activity), [message]));

@@ -31,7 +31,7 @@ async function inError(context: TestContext, { app }: ReturnType<typeof tillOf>,
 describe('the fault of a blocked order', () => {
   const full = () => Promise.reject(new TransientFailure('the till is full'));
 
-  test('F-43, F-93 is the last reply when a retry is used up: the order is blocked at once', async (context) => {
+  test('F-43, F-93 is the fault of the last reply when a retry is used up: the order is blocked at once', async (context) => {
     const till = tillOf(full);
     const fault = await inError(context, till);
     assert.deepEqual([till.attempts, fault?.type, fault?.message], [[1, 2, 3], 'ServiceUnavailable', 'the till is full']);

@@ -61,7 +61,7 @@ export function ActDialog({ act, run, close, done }: { act: Act; run: BulkRun; c
         {act === 'stop' ? (
           <>
             <li>{`${counted(run.left, 'order')} stay untouched.`}</li>
-            <li>{`${counted(run.applied, 'order')} have the instruction already. It is not taken back.`}</li>
+            <li>{`The instruction was applied to ${counted(run.applied, 'order')}. That is not taken back.`}</li>
             <li>A stopped run never goes on.</li>
           </>
         ) : (

@@ -19,10 +19,10 @@ export function problems({
     ...nameless.map(([field]) => `The field "${field}" must be a name, and not empty.`),
     ...times.flatMap(([field, seconds]) => secondsProblem(field, seconds, 'above 0') ?? []),
     ...(isObject(undo) && 'withinSeconds' in undo
-      ? ['Its undo has a time limit: an undo is repeated until it succeeds. Leave out .within(…).']
+      ? ['Its undo has a time limit, which no undo can have: it is repeated until it succeeds. Leave out .within(…).']
       : []),
     ...(isObject(undo) && 'expects' in undo
-      ? ['Its undo expects an answer: an undo is done when its agent says so. Leave out .expecting(…).']
+      ? ['Its undo has a condition on the answer, which no undo can have: it is done when its agent says so. Leave out .expecting(…).']
       : []),
     ...(noUndo === undefined || (noUndo as unknown) === true
       ? []

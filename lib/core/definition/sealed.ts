@@ -1,22 +1,25 @@
 import { isObject, type Json } from '#core/data/json';
 import { mask, partsOf, referred } from './secrets.ts';
 
-/** A sealed secret: its encrypted content in base64url, and the place where it was sealed. The place is part of what the encryption authenticates. */
+/**
+ * A sealed secret: its encrypted content in base64url, and its origin: the path of the activity and the JSON pointer to
+ * the field where it was sealed. The encryption authenticates the origin.
+ */
 export interface Sealed {
   readonly content: string;
-  readonly place: string;
+  readonly origin: string;
 }
 
 /** Matches the text of a sealed secret. The content has at least 28 bytes: a nonce and an authentication tag. */
 const form = /^sealed:1:([A-Za-z0-9_-]{38,}):(.*)$/s;
 
 /** Returns a sealed secret as a text. Expressions pass it on like any other value. */
-export const sealedText = ({ content, place }: Sealed): string => `sealed:1:${content}:${place}`;
+export const sealedText = ({ content, origin }: Sealed): string => `sealed:1:${content}:${origin}`;
 
 /** Returns the parts of a sealed secret; undefined for any other value. */
 export function sealedIn(value: unknown): Sealed | undefined {
-  const [, content, place] = (typeof value === 'string' && form.exec(value)) || [];
-  return content === undefined || place === undefined ? undefined : { content, place };
+  const [, content, origin] = (typeof value === 'string' && form.exec(value)) || [];
+  return content === undefined || origin === undefined ? undefined : { content, origin };
 }
 
 export const isSealed = (value: unknown): boolean => sealedIn(value) !== undefined;
@@ -26,18 +29,22 @@ export const holdsSealed = (value: Json): boolean => JSON.stringify(value).inclu
 
 /** Returns a copy in which masks replace the sealed secrets. */
 export function withoutSealed<T extends Json>(value: T): T {
-  return (holdsSealed(value) ? withSealed(value, () => mask) : value) as T;
+  return (holdsSealed(value) ? withSealedReplaced(value, () => mask) : value) as T;
 }
 
-/** Returns a copy with each sealed secret replaced. `pointer` is its place in the value. */
-export function withSealed(value: Json, replace: (text: string, pointer: readonly string[]) => Json, at: readonly string[] = []): Json {
+/** Returns a copy with each sealed secret replaced. `pointer` has the keys that lead to it. */
+export function withSealedReplaced(
+  value: Json,
+  replace: (text: string, pointer: readonly string[]) => Json,
+  at: readonly string[] = [],
+): Json {
   if (isSealed(value)) return replace(value as string, at);
-  if (Array.isArray(value)) return value.map((entry, index) => withSealed(entry, replace, [...at, String(index)]));
+  if (Array.isArray(value)) return value.map((entry, index) => withSealedReplaced(entry, replace, [...at, String(index)]));
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, withSealed(entry as Json, replace, [...at, key])]));
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, withSealedReplaced(entry as Json, replace, [...at, key])]));
 }
 
-/** Returns a copy with the values at the pointers replaced. `pointer` is the place of each: `*` in the pointers stands for every entry. */
+/** Returns a copy with the values at the pointers replaced. `*` in them stands for every entry or field. `replace` gets the pointer of each match. */
 export function withReplaced(value: Json, pointers: readonly string[], replace: (value: Json, pointer: string) => Json): Json {
   return pointers.reduce((result, pointer) => replacedAt(result, partsOf(pointer), replace, ''), value);
 }
@@ -52,7 +59,7 @@ function replacedAt(value: Json, [part, ...rest]: readonly string[], replace: (v
 
 /**
  * Whether a JSON Schema declares the field at a path: its properties, its entries or a part that allows any value include it. A schema
- * that only tolerates unknown fields does not declare them.
+ * without `additionalProperties` accepts unknown fields, and does not declare them.
  */
 export function declares(schema: Json | undefined, path: readonly string[], root: Json | undefined = schema, depth = 0): boolean {
   if (schema === true) return true;
@@ -66,6 +73,6 @@ export function declares(schema: Json | undefined, path: readonly string[], root
   if (isObject(properties) && Object.hasOwn(properties, part)) return within(properties[part]);
   if (Array.isArray(prefixItems) && prefixItems[Number(part)] !== undefined) return within(prefixItems[Number(part)]);
   if (items !== undefined || additionalProperties !== undefined) return within(items) || within(additionalProperties);
-  // A schema without any keyword about fields allows any value.
+  // A schema without any of these keywords allows any value.
   return !['$ref', 'properties', 'prefixItems', 'anyOf', 'oneOf', 'allOf', 'type', 'enum', 'const'].some((key) => key in schema);
 }

@@ -21,9 +21,10 @@ export function undoBlockedScope(builder: TransitionBuilder, scope: string): voi
   builder.put(scope, { ...activity, status: 'Executing' });
   const waiting = Object.keys(activities).filter((path) => path !== scope && isAt(path, scope) && activities[path]?.awaitsPerson);
   const given = new Map(waiting.map((path) => [path, builder.activity(path)]));
+  // Cancels and undoes what is inside the scope.
   resumeInside(builder, scope, scope, [scope]);
   runJobs(builder);
-  // An activity that cleans up continues, but without the steps that waited for a person.
+  // A handler or an undo in the scope goes on, but without its steps that waited for a person.
   for (const [path, each] of given) if (builder.activity(path) === each) cancel(builder, path);
   continueAll(builder, (local) => isToRepeat(builder, local));
 }

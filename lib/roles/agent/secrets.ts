@@ -2,7 +2,7 @@ import type { AnyOperation } from '#authoring/agent';
 import { schemasOf } from '#authoring/catalog';
 import { isObject, type Json } from '#core/data/json';
 import { isError } from '#core/data/thrown';
-import { declares, holdsSealed, withSealed } from '#core/definition/sealed';
+import { declares, holdsSealed, withSealedReplaced } from '#core/definition/sealed';
 import { secretPointers, secretTexts, textsWithin, withoutTexts } from '#core/definition/secrets';
 import type { Keys } from '#ports/keys';
 import type { Request } from '#ports/messages';
@@ -63,7 +63,7 @@ export async function openRequest(
 
 /** Decrypts the sealed texts in the fields that the schema declares. */
 function withInputOpened(input: Json, schema: Json | undefined, key: OrderKey, found: Map<string, string>): Json {
-  return withSealed(input, (text, pointer) => {
+  return withSealedReplaced(input, (text, pointer) => {
     if (schema !== undefined && !declares(schema, pointer)) return text;
     const value = opened(text, key);
     found.set(JSON.stringify(value), text);

@@ -106,9 +106,9 @@ class Placeholders {
 
   /** Returns the placeholder of a secret: as long as the encrypted one, because sizes may decide what an order does. */
   private of(value: Json): string {
-    const { content = '', place = 'case' } = sealedIn(value) ?? {};
+    const { content = '', origin = 'case' } = sealedIn(value) ?? {};
     const known =
-      this.known.get(value) ?? sealedText({ content: `secret-${this.known.size + 1}-`.padEnd(Math.max(content.length, 38), '0'), place });
+      this.known.get(value) ?? sealedText({ content: `secret-${this.known.size + 1}-`.padEnd(Math.max(content.length, 38), '0'), origin });
     this.known.set(value, known);
     return known;
   }

@@ -7,7 +7,7 @@ import type { Keys } from '#ports/keys';
 import { isOpenToSenders, queueNames } from '#ports/messages';
 import { groupOf, type Queues } from '#ports/queues';
 import type { Telemetry } from '#ports/telemetry';
-import { sealedText } from '#roles/secrets/texts';
+import { encryptedText } from '#roles/secrets/texts';
 import { aboutEnvelope, envelopeOf } from './envelope.ts';
 import { noteGivenUp } from './envelope-note.ts';
 import type { FailureCount } from './failure-counts.ts';
@@ -34,8 +34,8 @@ export async function handOver(
   const { store, queues, clock, telemetry, keys } = ports;
   const { queue, messageId, sentAt, senderId } = delivery;
   const sender = senderId === undefined ? {} : { senderId };
-  // A hash of the envelope is recorded. It tells nothing about a body that is encrypted.
-  const body = keys && isOpenToSenders(queue) ? await sealedText(delivery.body, aboutEnvelope(queue, messageId), keys) : delivery.body;
+  // Encrypt first: `noteGivenUp` records a hash of the envelope, and the hash of a plain body could be guessed.
+  const body = keys && isOpenToSenders(queue) ? await encryptedText(delivery.body, aboutEnvelope(queue, messageId), keys) : delivery.body;
   const poison = envelopeOf({ queue, messageId, sentAt, ...sender, reason, attempts, failures, body });
   await noteGivenUp(queue, poison, { store, clock });
   await queues.send([{ queue: queueNames.deadLetters(queue), body: poison, ...groupOf(delivery) }]);

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '#core/data/json';
 import type { DayKey, Keys } from '#ports/keys';
 import { jsonIn } from '#ports/util/json';
-import { dayOfText, isSealedText, openedText, openedWith, sealedText } from '#roles/secrets/texts';
+import { dayOfText, encryptedText, isSealedText, openedText, openedWith } from '#roles/secrets/texts';
 import { bodyBytesMax, cutCharacters, type DeadLetter } from './dead-letter.ts';
 
 const aboutOf = ({ id }: Pick<DeadLetter, 'id'>): string => `dead-letter/${id}`;
@@ -14,9 +14,9 @@ export async function sealedLetter(message: DeadLetter, keys: Keys | undefined):
   if (!keys || isSealedText(message.body)) return message;
   const body = withoutKey(message.body);
   const bytes = Buffer.byteLength(message.body);
-  const whole = await sealedText(body, aboutOf(message), keys);
+  const whole = await encryptedText(body, aboutOf(message), keys);
   if (whole.length <= bodyBytesMax) return { ...message, body: whole, bytes };
-  return { ...message, body: await sealedText(body.slice(0, cutCharacters), aboutOf(message), keys), bytes, cut: { bytes } };
+  return { ...message, body: await encryptedText(body.slice(0, cutCharacters), aboutOf(message), keys), bytes, cut: { bytes } };
 }
 
 /** Returns a dead letter with its body decrypted. Older dead letters are plain. */

@@ -12,8 +12,8 @@ import { wholeJournal } from './step-report.ts';
 import type { Incoming } from './types.ts';
 
 /**
- * Takes the exception that nobody takes the question for which the order waits (F-177). The rules decide about it as about any other. If
- * none ends the question, the exception is part of its task. A message that comes twice changes nothing.
+ * Applies the message that nobody has taken the task of the question for which the order waits (F-177). This is an exception of its own,
+ * about which the rules decide. If no rule ends the question, its task has the exception. A message that comes twice changes nothing.
  */
 export function unattended(draft: Draft, { id, seq, why, group }: Extract<Incoming, { type: 'unattended' }>): Draft {
   const { blocked, ending } = draft.instance.state;
@@ -40,7 +40,7 @@ export function unattended(draft: Draft, { id, seq, why, group }: Extract<Incomi
 const isAbout = ({ record }: Draft, blocked: Blocked, seq: number): boolean =>
   isQuestion(blocked.fault) && record.open?.some((each) => each.seq === seq && each.cause === `error/${record.errorGen}`) === true;
 
-/** Whether so many exceptions are part of the task already that this one, and one about its rule, would be too many. */
+/** Whether the order has so many open reports already that this exception, and one about its rule, would be too many. */
 const isFull = ({ record }: Draft): boolean => (record.open ?? []).filter(isReport).length + 2 > openReportsMax;
 
 function detect(draft: Draft, blocked: Blocked): Detected {

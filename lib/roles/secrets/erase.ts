@@ -1,7 +1,7 @@
 import { workflowsAgent } from '#core/data/child-order';
 import { idempotencyKeyOf } from '#core/data/ids';
 import { isObject, type Json } from '#core/data/json';
-import { withSealed } from '#core/definition/sealed';
+import { withSealedReplaced } from '#core/definition/sealed';
 import { masked, secretTexts, textsWithin, withoutTexts } from '#core/definition/secrets';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
@@ -107,7 +107,7 @@ async function secretsOf({ order }: Found, ports: ErasurePorts): Promise<readonl
   if (order.key === undefined) return texts;
   const key = await orderKeyIn(order.key, order.orderId, ports.keys);
   const found: string[] = [];
-  withSealed(order.body, (text) => {
+  withSealedReplaced(order.body, (text) => {
     found.push(...textsWithin(opened(text, key)));
     return text;
   });

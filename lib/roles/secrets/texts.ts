@@ -5,7 +5,7 @@ import { decrypted, encrypted } from '#ports/util/cipher';
 const form = /^sealed-text:1:(\d{4}-\d{2}-\d{2}):([A-Za-z0-9_-]+)$/;
 
 /** Encrypts a whole text with the key of the day. `about` names its record. */
-export async function sealedText(text: string, about: string, keys: Keys): Promise<string> {
+export async function encryptedText(text: string, about: string, keys: Keys): Promise<string> {
   const { day, key } = await keys.today();
   const content = encrypted(key, deflateRawSync(text), `redress/text/${about}`, (bytes) => keys.random(bytes));
   return `sealed-text:1:${day}:${content.toString('base64url')}`;
@@ -13,7 +13,7 @@ export async function sealedText(text: string, about: string, keys: Keys): Promi
 
 export const isSealedText = (text: string): boolean => form.test(text);
 
-/** Decrypts a text that `sealedText` returned; returns any other text unchanged. */
+/** Decrypts a text that `encryptedText` returned; returns any other text unchanged. */
 export async function openedText(text: string, about: string, keys: Keys | undefined): Promise<string> {
   const [, day] = form.exec(text) ?? [];
   if (day === undefined) return text;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 import { budget, type Figure, figuresOf, writeUnitsPerStepMax } from '../../../dev/bench/budget.ts';
-import { losesItsAgent, type Played, play, warmUp } from '../../../dev/bench/played.ts';
+import { playWithLostAgent, type Played, play, warmUp } from '../../../dev/bench/played.ts';
 import shop, { nameOf, order } from '../../../dev/bench/shop.ts';
 import { type Stored, storedTable, storeOrders } from '../../../dev/bench/stored-orders.ts';
 import { startDynoxide, startEventBus, startFauxqs } from '../../support/emulators.ts';
@@ -40,7 +40,7 @@ test('a step that fails once and is retried by its agent costs no further table 
 });
 
 test('a step that is requested again after its time limit costs one count, one request and one journal page more', async () => {
-  const { figures } = await play(invoked, 'fulfil', { trouble: losesItsAgent(invoked) });
+  const { figures } = await play(invoked, 'fulfil', { trouble: playWithLostAgent(invoked) });
   assert.deepEqual(
     { updates: figures.updates - good.figures.updates, messages: figures.messages - good.figures.messages },
     { updates: 3, messages: 2 },

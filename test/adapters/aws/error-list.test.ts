@@ -8,7 +8,7 @@ import { createMeter, type Meter, totalOf } from '#adapters/aws/meter';
 import { systemClock } from '#ports/clock';
 import type { ListPosition, OrderFilter, Store } from '#ports/store';
 import { dayOf } from '#ports/util/days';
-import { losesItsAgent } from '../../../dev/bench/played.ts';
+import { playWithLostAgent } from '../../../dev/bench/played.ts';
 import shop, { order } from '../../../dev/bench/shop.ts';
 import { startDynoxide, startEventBus, startFauxqs } from '../../support/emulators.ts';
 import { alone, idsOf, next, noon, orderRecord, put, stateRecord } from '../../support/records.ts';
@@ -125,7 +125,7 @@ test('the supervisor lists an order in Error before it sends the alert, and a re
   };
 
   const orderId = await invoked.submit('order-1', { workflow: 'fulfil', order });
-  const into = await unitsOf(losesItsAgent(invoked));
+  const into = await unitsOf(playWithLostAgent(invoked));
   assert.deepEqual([await inError(), (await invoked.store.head(orderId))?.worklist], [[orderId], 'due']);
 
   const announceUnits = await unitsOf(invoked.settle);

@@ -132,7 +132,7 @@ describe('a late step while its service is away', () => {
     assert.equal(decision.kind === 'postpone' && decision.wakes, false);
   });
 
-  test('F-125: rules are asked at their time, although the step waits longer', () => {
+  test('F-125: in an outage a step waits longer, and still the rules about late steps are asked at the time that they name', () => {
     const ruleAt = now + 1_000;
     const patient = order({ nextDueFor: { kind: 'step', ruleAt } });
     const { nextDueAt, nextDueFor } = next(judgeOutage(patient, outage, { now, isProbed: true }));
