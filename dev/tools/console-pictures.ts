@@ -219,7 +219,7 @@ const chooseAll = async (page: Page): Promise<void> => {
 /** Replays the stored orders on the first proposal. */
 const replay = async (page: Page): Promise<void> => {
   await page.getByRole('button', { name: 'Replay stored orders' }).first().click();
-  await page.getByText('would have needed no person').waitFor();
+  await page.getByText(/^\d+ of \d+ orders would have needed no person[^.]*\.$/).waitFor();
 };
 
 let isBroken = false;

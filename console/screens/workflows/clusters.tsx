@@ -49,7 +49,7 @@ function OneCluster({ cluster, path }: { cluster: Cluster; path: string }) {
             <Said>{type}</Said>
           </b>
         </a>
-        {step !== null && ` at ${stepName(step)}`}
+        {step !== null && <span>{`at ${stepName(step)}`}</span>}
         <span class="end soft nowrap">{`${counted(count, 'exception')}, ${open} open`}</span>
       </div>
       {resolutions.length > 0 && (
@@ -123,6 +123,12 @@ function Replay({ cluster, path }: { cluster: string; path: string }) {
         <button class="btn sm" type="button" onClick={replay}>
           Replay stored orders
         </button>
+      </div>
+    );
+  if (sum.checked === 0 && !sum.isDone)
+    return (
+      <div class="note work" role="status">
+        The replay of stored orders goes on.
       </div>
     );
   const assumed = sum.assumed > 0 ? `, ${sum.assumed} of them if requests that they never made succeed` : '';
