@@ -14,7 +14,8 @@ import { built } from './built.ts';
 import { commandOf, curlOf } from './commands.ts';
 import { Effects } from './effects.tsx';
 import { Fields } from './fields.tsx';
-import { kindNames, kinds, startValues, unfitNow } from './kinds.ts';
+import { KindOptions } from './kind-options.tsx';
+import { kinds, startValues, unfitNow } from './kinds.ts';
 import { Conflict, StaleNote } from './notes.tsx';
 
 interface Props {
@@ -95,11 +96,7 @@ export function Builder(props: Props) {
             value={kind}
             onChange={({ currentTarget }) => changeKind(currentTarget.value as InstructionKind)}
           >
-            {kindNames.map((each) => (
-              <option key={each} value={each}>
-                {kinds[each].name}
-              </option>
-            ))}
+            <KindOptions order={order} />
           </select>
         </div>
         <p class="hint">{unfit === undefined ? `It ${does}.` : `This does not fit now: ${unfit}.`}</p>
@@ -114,17 +111,11 @@ export function Builder(props: Props) {
           errors={errors}
         />
         <ReasonField id="instruct-reason" value={values.reason} onText={(next) => change({ reason: next })} maxLength={1024} />
-        <div class="row">
-          <button class="btn" type="button" disabled={instruction === undefined || busy !== undefined} onClick={doCheck}>
-            {checked ? 'Check again' : 'Check'} <kbd>c</kbd>
-          </button>
-          <span class="hint">{missing ?? 'A check sends nothing and changes nothing.'}</span>
-        </div>
       </div>
       {((checked && (isStale || !isPartOfPage)) || problem) && (
         <div class="body stack effect-part">
           {checked && !isStale && !isPartOfPage && <Effects check={checked.result} />}
-          {isStale && !form.rechecks && (
+          {isStale && !form.checksSoon && (
             <StaleNote order={order} entries={entries} rev={checked?.rev ?? 0} hasOrderChanged={checked?.rev !== order.rev} />
           )}
           {problem && <Conflict problem={problem} />}
@@ -132,6 +123,12 @@ export function Builder(props: Props) {
       )}
       <div class="apply">
         {sending?.fields}
+        <div class="row">
+          <button class="btn" type="button" disabled={instruction === undefined || busy !== undefined} onClick={doCheck}>
+            {checked ? 'Check again' : 'Check'} <kbd>c</kbd>
+          </button>
+          <span class="hint">{missing ?? (busy === 'check' ? 'It is being checked.' : 'A check sends nothing and changes nothing.')}</span>
+        </div>
         <button class={`btn go big ${harm ? 'harm' : ''}`} type="button" disabled={!canApply || barred !== undefined} onClick={apply}>
           {verb}
         </button>
@@ -180,7 +177,7 @@ function applyHint({ canApply, checked, isStale, reason, barred, harm }: HintAbo
   if (!has('operator')) return 'You read here, as a viewer. Changing needs the role operator.';
   if (barred !== undefined) return barred;
   if (connection.value.lostSince !== undefined) return 'There is no connection.';
-  if (!checked || isStale) return 'Check it first.';
+  if (!checked || isStale) return 'It can be applied when it is checked.';
   if (!checked.result.feasible)
     return `Not possible: ${checked.result.refusals.map(({ detail }) => detail).join(' ') || 'nothing was changed.'}`;
   if (reason.trim() === '') return 'Give a reason.';
@@ -242,9 +239,16 @@ function useForm({ kind, at, order, workflow, showCheck, applied, close, sending
     setChecked(undefined);
   };
   const missing = 'missing' in result ? result.missing : undefined;
-  const rechecks = useOwnCheck(kind, order, doCheck);
+  const isComplete = instruction !== undefined && (kind !== 'replace-input' || values.input !== start.input);
+  const checksSoon =
+    isComplete &&
+    unfitNow(kind, order) === undefined &&
+    has('operator') &&
+    // What cannot be taken back is not checked again by itself when the order changes: a person should look at the change first.
+    (checked === undefined || (isStale && !(kinds[kind].harm && checked.text === text)));
+  useOwnCheck(checksSoon && busy === undefined, `${text} ${order.rev}`, doCheck);
   return {
-    rechecks,
+    checksSoon,
     values,
     change: draft.change,
     discard,
@@ -261,14 +265,23 @@ function useForm({ kind, at, order, workflow, showCheck, applied, close, sending
   };
 }
 
-/** Checks an instruction without values when its form opens, and again after each change of the order if it can be taken back. */
-function useOwnCheck(kind: InstructionKind, order: Order, doCheck: () => void): boolean {
-  const { fields, optional, harm } = kinds[kind];
-  const isFirst = useRef(true);
+/** A person who types is not interrupted. */
+const typingMs = 600;
+
+/** Checks a form by itself when it is complete: once for each `state` of the form and its order. */
+function useOwnCheck(isDue: boolean, state: string, doCheck: () => void): void {
+  const checkedFor = useRef<string | undefined>(undefined);
+  const check = useRef(doCheck);
+  check.current = doCheck;
   useEffect(() => {
-    if ((fields.length === 0 || optional) && (isFirst.current || !harm) && unfitNow(kind, order) === undefined && has('operator'))
-      doCheck();
-    isFirst.current = false;
-  }, [order.rev]);
-  return fields.length === 0 && !harm;
+    if (!isDue || checkedFor.current === state) return;
+    const timer = setTimeout(
+      () => {
+        checkedFor.current = state;
+        check.current();
+      },
+      checkedFor.current === undefined ? 0 : typingMs,
+    );
+    return () => clearTimeout(timer);
+  }, [isDue, state]);
 }

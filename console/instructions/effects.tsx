@@ -64,14 +64,17 @@ export function Effects({ check }: { check: Check }) {
           </Effect>
         ))}
       </ul>
-      <p class="hint">
+      <p class="estimate">
         {estimate.requests === 0
-          ? 'No request to AWS.'
-          : `At most ${counted(estimate.requests, 'request')} to AWS, about ${estimate.dollars.toFixed(6)} USD.`}
+          ? 'It requests nothing of the services.'
+          : `At most ${counted(estimate.requests, 'request')} to the services, repetitions counted. On AWS they cost at most ${costOf(estimate.dollars)}.`}
       </p>
     </div>
   );
 }
+
+/** A bound at list prices needs no more than one digit. */
+const costOf = (dollars: number): string => (dollars < 0.01 ? 'one cent' : `${dollars.toFixed(2)} USD`);
 
 const Effect = ({ icon, tone, name, children }: { icon: IconName; tone: string; name: string; children: preact.ComponentChildren }) => (
   <li>

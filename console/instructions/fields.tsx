@@ -21,7 +21,7 @@ export interface FieldProps {
 const fields: { readonly [name in FieldName]: (props: FieldProps) => JSX.Element | null } = {
   path: Path,
   input: (props) => (
-    <Value {...props} name="input" label={`New input of ${stepName(props.values.path)}`} hint="[secret] keeps the secret that is there." />
+    <Value {...props} name="input" label={`New input of ${stepName(props.values.path)}`} hint={secretHint(props.start.input)} />
   ),
   output: Output,
   effect: (props) => (
@@ -64,7 +64,7 @@ const fields: { readonly [name in FieldName]: (props: FieldProps) => JSX.Element
   handlerWorkflow: HandlerWorkflow,
   handledFault: (props) =>
     props.values.handlerWorkflow === '' ? null : <Line {...props} name="handledFault" label="Exceptions with this fault" />,
-  order: (props) => <Value {...props} name="order" label="Body of the new order" hint="[secret] keeps the secret that is there." />,
+  order: (props) => <Value {...props} name="order" label="Body of the new order" hint={secretHint(props.start.order)} />,
   version: (props) => <Line {...props} name="version" label="Version of its workflow (optional)" mode="numeric" />,
   undoFirst: (props) => (
     <Choice
@@ -90,6 +90,9 @@ const fields: { readonly [name in FieldName]: (props: FieldProps) => JSX.Element
       </label>
     ) : null,
 };
+
+const secretHint = (text: string): string | undefined =>
+  text.includes('"[secret]"') ? '[secret] keeps the secret that is there.' : undefined;
 
 export const Fields = ({ names, ...props }: FieldProps & { names: readonly FieldName[] }) => (
   <>
@@ -189,7 +192,7 @@ interface NamedField {
 const errorsOf = (errors: FieldProps['errors'], name: string): FieldProps['errors'] =>
   errors.filter(({ pointer }) => pointer === `/${name}` || pointer.startsWith(`/${name}/`));
 
-function Value({ name, label, hint, values, start, change, order, workflow, errors }: FieldProps & NamedField & { hint?: string }) {
+function Value({ name, label, hint, values, start, change, order, workflow, errors }: FieldProps & NamedField & { hint?: string | undefined }) {
   return (
     <ValueField
       key={`${name} ${values.path}`}

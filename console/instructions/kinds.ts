@@ -139,7 +139,7 @@ export const kinds: { readonly [kind in InstructionKind]: Kind } = {
   },
   suspend: {
     name: 'Suspend',
-    does: 'stops the time, keeps everything',
+    does: 'requests nothing more until somebody resumes it',
     verb: 'Suspend the order',
     letter: 'p',
     fields: [],
@@ -147,7 +147,7 @@ export const kinds: { readonly [kind in InstructionKind]: Kind } = {
   },
   resume: {
     name: 'Resume',
-    does: 'lets the time run again',
+    does: 'lets a suspended order go on where it stopped',
     verb: 'Resume the order',
     letter: 'o',
     fields: [],

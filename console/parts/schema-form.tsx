@@ -1,4 +1,4 @@
-import { useId } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import { isObject, type Json, type JsonObject } from '#core/data/json';
 import type { ProblemError } from '../api/client.ts';
 import { shown } from './text.tsx';
@@ -9,31 +9,46 @@ interface Props {
   readonly change: (value: Json) => void;
   readonly errors: readonly Pick<ProblemError, 'pointer' | 'detail'>[];
   readonly pointer?: string;
+  /** Folds the ids that have a value: whoever corrects a value seldom means them. */
+  readonly foldsIds?: boolean | undefined;
 }
 
+const isId = (name: string): boolean => /(^id|Id|Key)$/.test(name);
+
 /** Fields for the properties of an object. A property without a simple schema keeps its value, and is edited as JSON. */
-export function SchemaForm({ schema, value, change, errors, pointer = '' }: Props) {
+export function SchemaForm({ schema, value, change, errors, pointer = '', foldsIds = false }: Props) {
   const properties = (schema['properties'] ?? {}) as { readonly [name: string]: JsonObject };
   const required = new Set((schema['required'] ?? []) as readonly string[]);
   const object = isObject(value) ? value : {};
+  const names = Object.keys(properties);
+  // What has a value when the form opens stays folded while it is changed.
+  const [folded] = useState(() => new Set(foldsIds ? names.filter((name) => isId(name) && object[name] !== undefined) : []));
   const set = (name: string, next: Json | undefined): void => {
     const { [name]: _, ...rest } = object;
     change(next === undefined ? rest : { ...object, [name]: next });
   };
+  const field = (name: string) => (
+    <Property
+      key={name}
+      name={name}
+      schema={properties[name] ?? {}}
+      isRequired={required.has(name)}
+      value={object[name] as Json | undefined}
+      change={(next) => set(name, next)}
+      errors={errors}
+      pointer={`${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`}
+      foldsIds={foldsIds}
+    />
+  );
   return (
     <div class="schema-form">
-      {Object.entries(properties).map(([name, property]) => (
-        <Property
-          key={name}
-          name={name}
-          schema={property}
-          isRequired={required.has(name)}
-          value={object[name] as Json | undefined}
-          change={(next) => set(name, next)}
-          errors={errors}
-          pointer={`${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`}
-        />
-      ))}
+      {names.filter((name) => !folded.has(name)).map(field)}
+      {folded.size > 0 && (
+        <details class="folded-ids" open={errors.some((error) => folded.has(error.pointer.split('/').at(-1) ?? ''))}>
+          <summary>{`${[...folded].join(', ')}: change it only if it is wrong`}</summary>
+          {names.filter((name) => folded.has(name)).map(field)}
+        </details>
+      )}
     </div>
   );
 }
@@ -46,7 +61,7 @@ interface PropertyProps extends Omit<Props, 'value' | 'change' | 'pointer'> {
   readonly pointer: string;
 }
 
-function Property({ name, schema, isRequired, value, change, errors, pointer }: PropertyProps) {
+function Property({ name, schema, isRequired, value, change, errors, pointer, foldsIds }: PropertyProps) {
   const id = useId();
   const wrong = errors.filter((error) => error.pointer.endsWith(pointer));
   const label = `${name}${isRequired ? '' : ' (optional)'}`;
@@ -54,7 +69,7 @@ function Property({ name, schema, isRequired, value, change, errors, pointer }: 
     return (
       <fieldset class="nested">
         <legend class="label">{label}</legend>
-        <SchemaForm schema={schema} value={value ?? {}} change={change} errors={errors} pointer={pointer} />
+        <SchemaForm schema={schema} value={value ?? {}} change={change} errors={errors} pointer={pointer} foldsIds={foldsIds} />
       </fieldset>
     );
   return (

@@ -57,6 +57,7 @@ export function ValueField({ label, text, onText, schema, before, errors = [], h
           schema={schema ?? {}}
           value={value.ok ? value.value : {}}
           errors={errors}
+          foldsIds={before !== undefined}
           change={(next: Json) => onText(JSON.stringify(next, null, 2))}
         />
       )}

@@ -141,8 +141,8 @@ function Group({ group }: { group: ExceptionGroup }) {
                 first <Ago at={group.firstAt} /> ago, last <Ago at={group.lastAt} /> ago
               </>,
             ],
-            ['Before', last && `order ${last.before.processState}${last.before.status === null ? '' : `, step ${last.before.status}`}`],
-            ['After', last && `order ${last.after.processState}${last.after.status === null ? '' : `, step ${last.after.status}`}`],
+            ['Known?', knownTexts[group.class]],
+            ['Since then', last && effectOf(last)],
           ]}
         />
       </div>
@@ -188,4 +188,18 @@ function Group({ group }: { group: ExceptionGroup }) {
       )}
     </section>
   );
+}
+
+const knownTexts: { readonly [faultClass in ExceptionGroup['class']]: string } = {
+  expected: 'The workflow declares this fault, and leaves it to a person here.',
+  unexpected: 'No workflow declares this fault.',
+  'basic-failure': 'It comes from Redress, or from what it runs on.',
+  'application-failure': 'It comes from the service, or from its agent.',
+};
+
+/** What the last exception of a group has done to its order. */
+function effectOf({ after: { processState, status } }: Exception): string {
+  if (processState === 'Error') return 'The order stands still, and waits for a person.';
+  if (status === 'Compensating' || status === null) return 'The order goes on.';
+  return 'The order goes on, and the step is requested again.';
 }

@@ -67,6 +67,8 @@ test('F-59: the page of a group names each order by its reference, and offers mo
   await show(`/exceptions?group=${await fingerprint()}`, page);
   const group = page.getByRole('region', { name: 'SwitchedToFail at ship' });
   for (const reference of references) await group.getByRole('listitem').filter({ hasText: reference }).waitFor();
+  await group.getByText('The order stands still, and waits for a person.').waitFor();
+  assert.doesNotMatch(await page.locator('main').innerText(), /unexpected|Faulting/);
   assert.equal(await group.getByRole('button', { name: 'Show more' }).count(), 0);
   assert.equal(await group.getByText(/^The newest/).count(), 0);
 });

@@ -30,15 +30,40 @@ async function read(from: string): Promise<Answer> {
 
 const button = (name: RegExp | string) => page.getByRole('button', { name });
 
-test('F-153: the form of an undo is checked for the whole order at once, and for one scope around the blocked step on request', async () => {
+test('F-153: the form of an undo is checked for the whole order at once, and then for one scope around the blocked step', async () => {
   await show(`${path}?do=compensate`, page);
   await page.locator('.effects').getByText('undoes').waitFor();
   assert.match(await page.locator('.effects').innerText(), /undoes\s+charge refund, reserve release/);
   await page.getByLabel('Undo', { exact: true }).selectOption('order/parallel');
-  await page.getByText('You have changed the form since you checked.').waitFor();
-  await button(/^Check/).click();
   await page.getByText('The output of order/parallel/ship is missing then').first().waitFor();
   assert.ok(await button('Undo what is done').isDisabled());
+});
+
+const background = (name: string): Promise<string> =>
+  button(name).evaluate((element) => element.ownerDocument.defaultView?.getComputedStyle(element).backgroundColor ?? '');
+
+test('F-60: the form of an instruction checks itself when it is complete, beside its button, and folds the ids', async () => {
+  await show(`${path}?do=replace-input`, page);
+  const usual = page.locator('#instruct-kind optgroup[label=Usual] option');
+  await usual.first().waitFor({ state: 'attached' });
+  assert.deepEqual((await usual.allTextContents()).slice(0, 2), [
+    'Resubmit: requests the failed step again',
+    'Replace the input: requests a step with another input',
+  ]);
+  await page.getByLabel('postalCode').waitFor();
+  assert.equal(await page.getByText('[secret] keeps').count(), 0);
+  assert.equal(await page.getByLabel('orderId').isVisible(), false);
+  await page.getByText('orderId: change it only if it is wrong').click();
+  await page.getByLabel('orderId').waitFor();
+  const disabled = await background('Request with the new input');
+  await page.getByLabel('postalCode').fill('SW1Y 4JH');
+  await page.getByText('to the services, repetitions counted').waitFor();
+  assert.equal(await page.locator('.apply').getByRole('button', { name: 'Check again' }).count(), 1);
+  assert.ok(await page.locator('.apply').evaluate((element) => element.getBoundingClientRect().bottom <= 900), 'in sight');
+
+  await show(`${path}?do=cancel`, page);
+  await page.getByText('Give a reason.').waitFor();
+  assert.equal(await background('Cancel the order'), disabled);
 });
 
 test('F-167: an operator has another workflow handle exceptions of one order', async () => {

@@ -118,10 +118,7 @@ export function StepPanel({ step, order, entries }: { step: Step & Known; order:
           facts={[
             ['State', look.word],
             ['Done?', doneText(step, order, look)],
-            [
-              'Kind',
-              isFault ? `${fault.class}, ${fault.permanent ? 'permanent: the same input fails again' : 'it may pass later'}` : undefined,
-            ],
+            ['Again?', isFault ? (fault.permanent ? 'The same input would fail again.' : 'It may pass later.') : undefined],
             ['Requests', step.attempts > 0 ? `${step.attempts}${took}` : undefined],
             ['Operation', step.agent === null ? step.activity : <code>{`${step.agent}.${step.operation}`}</code>],
             ['Started', step.startedAt && <At at={step.startedAt} />],
