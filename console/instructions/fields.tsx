@@ -192,7 +192,17 @@ interface NamedField {
 const errorsOf = (errors: FieldProps['errors'], name: string): FieldProps['errors'] =>
   errors.filter(({ pointer }) => pointer === `/${name}` || pointer.startsWith(`/${name}/`));
 
-function Value({ name, label, hint, values, start, change, order, workflow, errors }: FieldProps & NamedField & { hint?: string | undefined }) {
+function Value({
+  name,
+  label,
+  hint,
+  values,
+  start,
+  change,
+  order,
+  workflow,
+  errors,
+}: FieldProps & NamedField & { hint?: string | undefined }) {
   return (
     <ValueField
       key={`${name} ${values.path}`}

@@ -23,7 +23,7 @@ function Runs() {
   const rows = useRows(runs.items.map(({ id }) => `/bulk/${id}`));
   return (
     <>
-      <PageHead title="Bulk runs" lede="one instruction for many orders; the set is frozen and checked first" />
+      <PageHead title="Bulk runs" lede="one instruction for many orders, which are checked first" />
       <Panel
         label="Bulk runs"
         footer={

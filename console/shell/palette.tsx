@@ -18,6 +18,9 @@ interface Entry {
   readonly run: () => void;
 }
 
+/** What the search takes: the same words while it is closed and while it is open. */
+export const searchText = 'An id, a reference, or a command';
+
 /** Finds orders by id or reference, screens, and what can be done here. */
 export function Palette({ close }: { close: () => void }) {
   const element = useRef<HTMLDialogElement>(null);
@@ -63,8 +66,8 @@ export function Palette({ close }: { close: () => void }) {
         <Icon name="search" />
         <input
           class="grow"
-          aria-label="Search an id, or run a command"
-          placeholder="An id, a reference, or a command"
+          aria-label={searchText}
+          placeholder={searchText}
           value={text}
           role="combobox"
           aria-expanded="true"
@@ -103,10 +106,11 @@ export function Palette({ close }: { close: () => void }) {
 function fixed(): readonly Entry[] {
   const here = activeKeys().filter(({ key }) => !/^g |^[?/]$|^Ctrl/.test(key));
   return [
-    ...here.map(({ key, what, run }): Entry => ({ group: 'Here', icon: 'play', name: what, hint: key, run })),
+    // A stray click or Enter meets the first entry: it changes nothing.
     ...screensHere().map(
       ({ name, icon, path, key }): Entry => ({ group: 'Go to', icon, name, hint: `g ${key}`, run: () => go(`/${path}`) }),
     ),
+    ...here.map(({ key, what, run }): Entry => ({ group: 'Here', icon: 'play', name: what, hint: key, run })),
     { group: 'Console', icon: 'eye', name: 'Change the colors', run: turnTheme },
     ...(person.value ? [{ group: 'Console', icon: 'person', name: 'Sign out', run: () => void signOut() } satisfies Entry] : []),
   ];

@@ -14,7 +14,7 @@ import { groups, type Screen, screens, screensHere } from '../screens/index.ts';
 import { clockTime, inUtc, now } from '../time.ts';
 import { counts, countText, overview, setCount } from './counts.ts';
 import { Help } from './help.tsx';
-import { Palette } from './palette.tsx';
+import { Palette, searchText } from './palette.tsx';
 import { theme, turnTheme } from './theme.ts';
 
 /** The dialog or menu that is open over the page. */
@@ -112,9 +112,9 @@ function Count({ screen: { path } }: { screen: Screen }) {
 const Top = () => (
   <header class="top">
     <span class="phone strong">Redress</span>
-    <button class="find" type="button" aria-label="Search an id, or run a command" onClick={() => (overlay.value = 'palette')}>
+    <button class="find" type="button" onClick={() => (overlay.value = 'palette')}>
       <Icon name="search" />
-      <span>Search an id, or run a command</span>
+      <span>{searchText}</span>
       <kbd>/</kbd>
     </button>
     <Live />

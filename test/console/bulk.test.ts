@@ -111,3 +111,37 @@ test('F-158: a bulk run that stopped by itself names what counts, and a new run 
   assert.notEqual(next, id);
   assert.deepEqual(await left(next), untouched);
 });
+
+test('F-158: the form of a bulk run explains its brakes, and shows the numbers that apply as values', async () => {
+  await show(`/bulk/new?fingerprint=${await fingerprint()}`, page);
+  await page.getByLabel('Reason, for the audit').fill('The carrier answers again');
+  await page.getByRole('button', { name: /^Check these \d+ orders$/ }).waitFor();
+  assert.equal(await page.getByLabel('Pause after the first').inputValue(), '1');
+  assert.equal(await page.getByLabel('Stop when so many have failed').inputValue(), '2');
+  await page.getByText('The first orders are the canary:', { exact: false }).waitFor();
+  await page.getByLabel('Pause after the first').fill('');
+  assert.equal(await page.getByLabel('Pause after the first').getAttribute('placeholder'), 'no pause');
+});
+
+test('F-158: a bulk run with orders to do does not say that all went well', async () => {
+  const { id } = await call('POST', '/bulk', operator, {
+    filter: { ids: await left((await read('/bulk')).items.map((run) => (run as unknown as { id: string }).id).at(-1) ?? '') },
+    instruction: { kind: 'acknowledge' },
+    reason: 'Seen',
+    ratePerSecond: 1,
+    canary: 1,
+    start: true,
+  });
+  await until(`/bulk/${id}`, ({ state }) => state === 'paused');
+  await show(`/bulk/${id}`, page);
+  await page.getByText(/^Nothing has failed so far: 1 of \d+ dealt with\.$/).waitFor();
+  assert.doesNotMatch(await page.locator('main').innerText(), /as it should|s left/);
+});
+
+test('F-59: the search has the same words closed and open, and its first entry changes nothing', async () => {
+  const words = 'An id, a reference, or a command';
+  await page.getByRole('button', { name: words }).click();
+  assert.equal(await page.getByRole('combobox', { name: words }).getAttribute('placeholder'), words);
+  assert.match(await page.getByRole('option').first().innerText(), /Home/);
+  await page.keyboard.press('Escape');
+});

@@ -123,7 +123,7 @@ test('F-158: an operator resubmits a group of orders, first one of them, and the
   await hand.click(group.getByRole('link'));
   await hand.click(page.getByRole('link', { name: 'Decide for all 4…' }));
   await hand.type(reason(), 'The carrier takes our parcels again');
-  await hand.click(main('Freeze and check the set'));
+  await hand.click(main('Check these 4 orders'));
   await system.shop('shipping', {});
   await hand.click(main('Resubmit 1, then ask me'));
   await page.getByText('The canary is through: 1 order passed.').waitFor();

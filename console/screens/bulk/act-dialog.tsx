@@ -67,7 +67,7 @@ export function ActDialog({ act, run, close, done }: { act: Act; run: BulkRun; c
         ) : (
           <>
             <li>{known ? `In each order, it ${kinds[known].does}.` : run.kind}</li>
-            <li>{`${run.infeasible + run.refused + run.movedOn} of the set are left out.`}</li>
+            <li>{`${counted(run.infeasible + run.refused + run.movedOn, 'order')} of this run ${run.infeasible + run.refused + run.movedOn === 1 ? 'is' : 'are'} left out.`}</li>
             {run.verified.failedAgain + run.verified.failedOtherwise > 0 && (
               <li>{`${counted(run.verified.failedAgain + run.verified.failedOtherwise, 'order')} of this run failed. The others may fail in the same way.`}</li>
             )}

@@ -55,6 +55,7 @@ export function Items({ run }: { run: BulkRun }) {
   const shown = isAll ? items.items : items.items.filter(isOtherwise);
   const { infeasible, refused, movedOn, failed, verified } = run;
   const otherwise = infeasible + refused + movedOn + failed + verified.failedAgain + verified.failedOtherwise;
+  const isOver = run.state === 'done' && verified.running === 0 && !items.hasMore;
   return (
     <section class="panel" aria-label="Orders">
       <header>
@@ -74,14 +75,14 @@ export function Items({ run }: { run: BulkRun }) {
         <Empty
           title={
             isAll
-              ? 'The set is not frozen yet.'
+              ? 'The orders are being checked.'
               : dealtWith(run) === 0
                 ? 'Nothing has been sent yet.'
-                : items.hasMore
-                  ? 'None so far.'
-                  : 'Every order went as it should, as far as is known.'
+                : isOver
+                  ? `Every order ${verified.passed > 0 ? 'passed' : 'has the instruction'}.`
+                  : `Nothing has failed so far: ${dealtWith(run).toLocaleString('en')} of ${run.count.toLocaleString('en')} dealt with.`
           }
-          icon={isAll || dealtWith(run) === 0 ? 'work' : 'done'}
+          icon={isOver ? 'done' : 'idle'}
         />
       ) : (
         <table class="list">

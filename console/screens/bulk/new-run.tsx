@@ -15,6 +15,9 @@ import { go, href, queried } from '../../router.ts';
 import { forMany } from './text.tsx';
 import { useUntouched } from './use-untouched.ts';
 
+/** The value of a field that a person has not touched: it depends on how many orders there are. */
+const usual = 'usual';
+
 const filterNames = ['fingerprint', 'workflow', 'fault', 'state'] as const;
 
 /** The form of a new bulk run: which orders, what, how fast, and when it stops by itself. */
@@ -30,9 +33,9 @@ export function NewRun() {
   );
   const group = groups.data?.items.find(({ fingerprint }) => fingerprint === filter.fingerprint);
   const about = filter.ids?.length ?? group?.open;
-  const start = { kind: queried('kind') || 'resubmit', reason: '', rate: '10', canary: '', stopAfter: '' };
+  const start = { kind: queried('kind') || 'resubmit', reason: '', rate: '10', canary: usual, stopAfter: usual };
   const draft = useDraft(`${person.value?.subject ?? ''} bulk ${from || JSON.stringify(filter)}`, start);
-  const { kind, reason, rate, canary, stopAfter } = draft.value;
+  const { kind, reason, rate } = draft.value;
   const [problem, setProblem] = useState<Problem>();
   const [key] = useState(() => crypto.randomUUID());
   const known = forMany.find((each) => each === kind) ?? 'resubmit';
@@ -40,13 +43,15 @@ export function NewRun() {
     canary: about === undefined || about < 3 ? '' : String(Math.max(1, Math.ceil(about / 100))),
     stopAfter: about === undefined ? '2' : String(Math.max(2, Math.ceil(about / 50))),
   };
+  const canary = draft.value.canary === usual ? defaults.canary : draft.value.canary;
+  const stopAfter = draft.value.stopAfter === usual ? defaults.stopAfter : draft.value.stopAfter;
   const body = {
     filter,
     instruction: { kind: known },
     reason,
     ratePerSecond: Number(rate),
-    ...numberOf('canary', canary === '' ? defaults.canary : canary),
-    ...numberOf('stopAfterFailures', stopAfter === '' ? defaults.stopAfter : stopAfter),
+    ...numberOf('canary', canary),
+    ...numberOf('stopAfterFailures', stopAfter),
   };
   const prepare = (): void => {
     setProblem(undefined);
@@ -95,14 +100,16 @@ export function NewRun() {
                 id="canary"
                 label="Pause after the first"
                 value={canary}
-                hint={defaults.canary || 'no pause'}
+                empty="no pause"
+                about="The first orders are the canary: the run pauses after them, and a person decides whether it goes on."
                 change={(value) => draft.change({ canary: value })}
               />
               <NumberField
                 id="stopAfter"
                 label="Stop when so many have failed"
                 value={stopAfter}
-                hint={defaults.stopAfter}
+                empty="never"
+                about="The run then stops by itself, and the other orders stay untouched."
                 change={(value) => draft.change({ stopAfter: value })}
               />
             </div>
@@ -115,11 +122,11 @@ export function NewRun() {
                 disabled={reason.trim() === '' || isEmpty || !isRead || !has('operator')}
                 onClick={prepare}
               >
-                Freeze and check the set
+                {`Check ${about === undefined ? 'these orders' : about === 1 ? 'this order' : `these ${counted(about, 'order')}`}`}
               </button>
               <span class="hint">
                 {has('operator')
-                  ? 'Each order is checked. Nothing is sent yet.'
+                  ? 'Nothing is sent yet. The run begins when you start it.'
                   : 'You read here, as a viewer. Changing needs the role operator.'}
               </span>
             </div>
@@ -138,7 +145,7 @@ export function NewRun() {
               facts={[
                 [
                   'From',
-                  from !== '' && (
+                  from === '' ? undefined : (
                     <a key="from" href={href(`/bulk/${from}`)}>
                       the run that stopped: what it left untouched
                     </a>
@@ -148,7 +155,7 @@ export function NewRun() {
                 ['Workflow', filter.workflow ?? group?.workflow],
                 ['Fault', filter.fault],
                 ['State', filter.state],
-                ['Orders', isRead && ordersText(about, left?.isAll !== false)],
+                ['Orders', isRead ? ordersText(about, left?.isAll !== false) : undefined],
                 ['The last one', group && <Said>{group.sampleMessage}</Said>],
               ]}
             />
@@ -162,6 +169,7 @@ export function NewRun() {
                 {filter.ids.length > 20 && <li class="muted">{`and ${filter.ids.length - 20} more`}</li>}
               </ul>
             )}
+            <p class="hint">The check also settles which orders these are. Orders that match later are not added.</p>
             <p class="hint">A new input, an output or an answer is one order's own value. It is not offered for many.</p>
           </div>
         </Panel>
@@ -171,7 +179,7 @@ export function NewRun() {
 }
 
 function ordersText(count: number | undefined, isAll: boolean): string {
-  if (count === undefined) return 'all that match when the set is frozen';
+  if (count === undefined) return 'all that match when they are checked';
   return isAll ? counted(count, 'order') : `the first ${counted(count, 'order')} of them`;
 }
 
@@ -188,11 +196,13 @@ interface NumberProps {
   readonly id: string;
   readonly label: string;
   readonly value: string;
-  readonly hint?: string;
+  /** What an empty field means. */
+  readonly empty?: string;
+  readonly about?: string;
   readonly change: (value: string) => void;
 }
 
-const NumberField = ({ id, label, value, hint = '', change }: NumberProps) => (
+const NumberField = ({ id, label, value, empty = '', about, change }: NumberProps) => (
   <div class="field">
     <label for={`bulk-${id}`}>{label}</label>
     <input
@@ -200,8 +210,14 @@ const NumberField = ({ id, label, value, hint = '', change }: NumberProps) => (
       id={`bulk-${id}`}
       inputMode="numeric"
       value={value}
-      placeholder={hint}
+      placeholder={empty}
+      {...(about === undefined ? {} : { 'aria-describedby': `bulk-${id}-about` })}
       onInput={({ currentTarget }) => change(currentTarget.value)}
     />
+    {about !== undefined && (
+      <p class="hint" id={`bulk-${id}-about`}>
+        {about}
+      </p>
+    )}
   </div>
 );

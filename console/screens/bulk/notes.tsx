@@ -13,7 +13,7 @@ export const Notes = ({ run }: { run: BulkRun }) => {
       {sinceFrozen > 0 && (
         <div class="note work applied-note">
           <Icon name="plus" />
-          <div class="grow">{`${sinceFrozen} more ${sinceFrozen === 1 ? 'order matches' : 'orders match'} since the set was frozen. They are not in it.`}</div>
+          <div class="grow">{`${sinceFrozen} more ${sinceFrozen === 1 ? 'order matches' : 'orders match'} since the check. They are not in this run.`}</div>
           {(filter as Filter).fault !== undefined && (
             <a href={href('/orders', { state: 'Error', fault: (filter as Filter).fault })}>Show them</a>
           )}

@@ -163,7 +163,7 @@ function About({ run }: { run: BulkRun }) {
             ],
             ['Reason', <Said key="reason">{reason}</Said>],
             ['Rate', `${ratePerSecond} orders a second`],
-            ['Canary', canary === null ? 'none' : `${canary}, then a person decides`],
+            ['Canary', canary === null ? 'none' : `the first ${canary}; then a person decides`],
           ]}
         />
         {stopAfterFailures !== null && (

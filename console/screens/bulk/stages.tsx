@@ -16,7 +16,7 @@ export function Stages({ run }: { run: BulkRun }) {
   return (
     <section class="panel" aria-label="Stages">
       <ol class="stages">
-        <Stage icon={isPrepared ? 'done' : 'work'} tone={isPrepared ? 'c-ok' : 'c-work'} name="frozen and checked" isOn={!isPrepared}>
+        <Stage icon={isPrepared ? 'done' : 'work'} tone={isPrepared ? 'c-ok' : 'c-work'} name="checked" isOn={!isPrepared}>
           <b>
             {isPrepared
               ? `${counted(count, 'order')}, ${feasible.toLocaleString('en')} possible`
@@ -25,7 +25,7 @@ export function Stages({ run }: { run: BulkRun }) {
           <span class="t-s soft">
             {frozenAt ? (
               <>
-                as they were at <Clock at={frozenAt} />
+                as they were at <Clock at={frozenAt} />; later ones are not added
               </>
             ) : (
               'nothing is sent'
@@ -40,7 +40,7 @@ export function Stages({ run }: { run: BulkRun }) {
             isOn={!canaryDone && (state === 'running' || state === 'paused')}
           >
             <b>{canaryDone ? `${counted(canary, 'order')}, ${Math.min(canary, verified.passed)} passed` : counted(canary, 'order')}</b>
-            <span class="t-s soft">{canaryDone ? 'then a person decides' : 'then it asks you'}</span>
+            <span class="t-s soft">{canaryDone ? 'the first ones; then a person decides' : 'the first ones; then it asks you'}</span>
           </Stage>
         )}
         <Stage
@@ -50,11 +50,21 @@ export function Stages({ run }: { run: BulkRun }) {
           isOn={isRest && state !== 'done'}
         >
           <b>{`${restDone.toLocaleString('en')} of ${rest.toLocaleString('en')}`}</b>
-          <span class="t-s soft">{`${ratePerSecond} a second${state === 'running' && left > 0 ? `, about ${lengthOf((left / ratePerSecond) * 1_000)} left` : ''}`}</span>
+          <span class="t-s soft">{`at most ${ratePerSecond} a second${lengthText(run)}`}</span>
         </Stage>
       </ol>
     </section>
   );
+}
+
+/** Shorter times say nothing. */
+const lengthMinMs = 10_000;
+
+/** How long the rest takes. A run that waits for the verdicts about its orders, or pauses after its first ones, does not know it. */
+function lengthText({ state, left, ratePerSecond, canary, stopAfterFailures, applied }: BulkRun): string {
+  const ms = (left / ratePerSecond) * 1_000;
+  const isKnown = state === 'running' && stopAfterFailures === null && (canary === null || applied > canary);
+  return isKnown && ms >= lengthMinMs ? `, about ${lengthOf(ms)} left` : '';
 }
 
 const restIcons: { readonly [state: string]: IconName } = { running: 'work', paused: 'pause', stopped: 'square', done: 'done' };
