@@ -8,6 +8,7 @@ import { StoreUnavailableError } from '#ports/errors';
 import { queueNames } from '#ports/messages';
 import { dayMs } from '#ports/util/days';
 import { objectUseIn } from '#roles/recovery/objects';
+import { outboxPauseMs } from '#roles/scheduler/deadlines';
 import { type Desk, type DeskOptions, failed, journalOf, ok, openDesk, submitted, timePasses } from '../support.ts';
 
 const Declined = fault('Declined');
@@ -187,4 +188,19 @@ test('F-151: a step costs one request and one write unit of DynamoDB for each ob
   await ran(openDesk(context, app, { writesAndSendsAtomically: false, around }), 'book', 'x'.repeat(5000), { shelf: 7 });
   assert.equal(documents.length, 2);
   for (const document of documents) assert.ok(JSON.stringify(documentItem(document)).length < 1024, document.id);
+});
+
+test('F-151: records of objects do not move their order in the worklist, which would cost two write units', () => {
+  const entry = {
+    id: 'o',
+    kind: 'objects',
+    orderId: 'ord_a',
+    path: 'order/book',
+    closedAt: 1000,
+    seq: 7,
+    reads: [],
+    writes: ['lot/1'],
+  } as const;
+  const status = { id: 's', kind: 'status', channel: 'c', message: { at: new Date(1000).toISOString() } } as const;
+  assert.deepEqual([outboxPauseMs([entry], 1000), outboxPauseMs([entry, status], 1000)], [60_000, 10_000]);
 });
