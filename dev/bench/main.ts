@@ -6,6 +6,7 @@ const benches: { readonly [name: string]: () => Promise<unknown> } = {
   'bulk-cost': () => import('./bulk-cost.ts'),
   console: () => import('./console.ts'),
   lists: () => import('./lists.ts'),
+  'objects-cost': () => import('./objects-cost.ts'),
   orders: () => import('./orders.ts'),
   requests: () => import('./requests.ts'),
   rules: () => import('./rules.ts'),
