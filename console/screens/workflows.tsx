@@ -149,15 +149,15 @@ function OneVersion({ name, version }: { name: string; version: number }) {
 function summaryOf({ steps, versions, version }: Workflow): string {
   const live = versions.find((each) => each.version === version)?.live ?? 0;
   const blocked = steps.reduce((sum, step) => sum + step.blocked, 0);
-  return `${counted(live, 'order')} ${live === 1 ? 'is' : 'are'} unfinished, ${blocked} of them in error.`;
+  return `${counted(live, 'order')} ${live === 1 ? 'is' : 'are'} unfinished, ${blocked} of them blocked.`;
 }
 
 /** How a step looks: red where orders are blocked, blue where orders are at work. */
 function looksOf({ steps }: Workflow): ReadonlyMap<string, Look> {
   return new Map(
     steps.map(({ path, blocked, running }): readonly [string, Look] => {
-      const word = `${blocked} in error, ${running} at work`;
-      if (blocked > 0) return [path, { kind: 'block', icon: 'stop', tone: 'c-stop', word, says: `${blocked} in error` }];
+      const word = `${blocked} blocked, ${running} at work`;
+      if (blocked > 0) return [path, { kind: 'block', icon: 'stop', tone: 'c-stop', word, says: `${blocked} blocked` }];
       if (running > 0) return [path, { kind: 'work', icon: 'work', tone: 'c-work', word, says: `${running} at work` }];
       return [path, { kind: 'free', icon: 'square', tone: '', word, says: '' }];
     }),
@@ -211,7 +211,7 @@ const Steps = ({ workflow: { steps }, chosen, choose }: StepsProps) => (
             <b>{name}</b>
           </button>
           <span class={blocked > 0 ? 'c-stop' : 'soft'}>
-            {[...(blocked > 0 ? [`${blocked} in error`] : []), ...(running > 0 ? [`${running} at work`] : [])].join(', ')}
+            {[...(blocked > 0 ? [`${blocked} blocked`] : []), ...(running > 0 ? [`${running} at work`] : [])].join(', ')}
           </span>
           <span class="says">
             {agent === null ? activity : `${agent}.${operation}`}

@@ -13,7 +13,7 @@ export const openApi = (routes: readonly Route[], definitions: Definitions): Sch
     title: 'Redress',
     version: '1',
     description:
-      'Takes orders and brings each to a defined end: completed, undone, or waiting for an operator. Every error is application/problem+json; its `code` names the problem.',
+      'Takes orders and brings each to a defined end: completed or undone, or blocks it until a person decides. Every error is application/problem+json; its `code` names the problem.',
   },
   security: [{ token: [] }],
   paths: Object.fromEntries(

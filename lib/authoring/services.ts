@@ -6,7 +6,7 @@ export interface HostEvents {
   started: { readonly hostId: string; readonly role: string };
   /** The host stops in order, or gives up because of `error`. Lambda never sends this event. */
   stopped: { readonly hostId: string; readonly role: string; readonly error?: unknown };
-  /** An order is blocked and waits for a person, because no handler takes its fault (WF). */
+  /** An order is blocked, because no handler takes its fault (WF). */
   workflowTerminated: {
     readonly orderId: string;
     readonly workflow: { readonly name: string; readonly version: number };

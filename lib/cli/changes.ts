@@ -81,7 +81,7 @@ export function statusText(step: StepView, { fault, undo }: Pick<OrderView, 'fau
   if (result === 'Compensated') return isUndo ? 'ok' : 'undone';
   if (waitsFor?.kind === 'answer' && status === 'Faulting') return waitText(waitsFor);
   if (result === 'Faulted' || status === 'Faulting') {
-    // A client sees no paths: there, the fault of the order is that of the step that waits for a person.
+    // A client sees no paths: there, the fault of the order is that of the blocked step.
     const isItsFault = path === undefined ? status === 'Faulting' : fault?.source === path;
     return fault && isItsFault ? `failed: ${fault.type}` : 'failed';
   }
@@ -106,5 +106,5 @@ function endLine(order: OrderView): string {
   }
   if (fault?.type === questionType) return `waits for an answer${fault.message === undefined ? '' : `: ${fault.message}`}`;
   const what = fault ? `: ${fault.type}${fault.source ? ` at ${fault.source}` : ''}${fault.message ? `: ${fault.message}` : ''}` : '';
-  return `waits for an operator${what}`;
+  return `blocked${what}`;
 }

@@ -79,13 +79,13 @@ const stepText = (step: StepView, order: OrderView): string => {
   return `${step.name} ${step.status === 'Executing' ? '...' : statusText(step, order)}${attempt}`;
 };
 
-/** Returns a summary such as `5 orders: 2 completed, 3 waiting for an operator`. */
+/** Returns a summary such as `5 orders: 2 completed, 3 blocked`. */
 export function summaryOf(rows: readonly DemoRow[]): string {
   const ends = Map.groupBy(rows, (row) =>
     row.problem
       ? 'refused'
       : row.order?.processState === 'Error'
-        ? 'waiting for an operator'
+        ? 'blocked'
         : row.order
           ? stateText(row.order)
           : 'not submitted',

@@ -40,7 +40,7 @@ export async function runDemo(cli: Cli, { samples, waitMs }: { readonly samples:
   const waiting = rows.filter(({ order }) => order?.processState === 'Error').length;
   if (waiting > 0)
     cli.terminal.say(
-      `${waiting} wait${waiting === 1 ? 's' : ''} for an operator: redress order list --state Error, redress order resubmit ID --reason TEXT, redress alerts`,
+      `${waiting === 1 ? '1 order is' : `${waiting} orders are`} blocked: redress order list --state Error, redress order resubmit ID --reason TEXT, redress alerts`,
     );
   return rows.every(({ order, problem }) => problem !== undefined || (order !== undefined && isEnded(order))) ? 0 : 1;
 }

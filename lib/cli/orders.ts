@@ -117,7 +117,7 @@ export interface OrderView {
 
 export const orderPath = (orderId: string): string => `/orders/${encodeURIComponent(orderId)}`;
 
-/** Whether the order is finished or waits for a person. */
+/** Whether the order is finished or blocked. */
 export const isEnded = ({ processState }: OrderView): boolean => processState === 'Processed' || processState === 'Error';
 
 const pageMax = 100;
@@ -171,13 +171,13 @@ export async function resolveOrderId(api: Api, given: string): Promise<string> {
 /** The fault type of an order that waits for an answer. */
 export const questionType = 'OperatorAsked';
 
-/** Returns the state of an order in a few words: `completed`, `waits for an operator: CardDeclined`. */
+/** Returns the state of an order in a few words: `completed`, `blocked: CardDeclined`. */
 export function stateText(order: OrderView): string {
   const { processState, outcome, fault, suspended, undoing, waitsFor } = order;
   if (processState === 'Processed') return `${outcome ?? 'processed'}${endReason(order)}`;
   if (processState === 'Error' && fault?.type === questionType)
     return `waits for an answer${fault.message === undefined ? '' : `: ${fault.message}`}`;
-  if (processState === 'Error') return `waits for an operator${fault ? `: ${fault.type}` : ''}`;
+  if (processState === 'Error') return `blocked${fault ? `: ${fault.type}` : ''}`;
   if (waitsFor && !suspended) return waitText(waitsFor);
   if (suspended) return undoing ? 'suspended, being undone' : 'suspended';
   if (undoing) return 'being undone';

@@ -84,7 +84,7 @@ test('at any time between its submission and its end, an order shows every step 
   assert.deepEqual([done.processState, done.outcome, done.course], ['Processed', 'completed', Array(4).fill('Closed Succeeded 1')]);
 });
 
-test('an order that waits for an operator shows the reason and the failed step', async () => {
+test('a blocked order shows the reason and the failed step', async () => {
   const { ask, orderInError } = startApi();
   const { json } = await ask('GET', `/orders/${await orderInError('k')}`, { as: 'operator' });
   assert.equal(json.processState, 'Error');
@@ -141,10 +141,10 @@ test('a client sees its order from outside; operators and admins also see its ho
 test('operators get one sentence that explains the state of an order, and it is stable for one ETag', async () => {
   const { ask, submitOrder, orderInError, clock } = startApi();
   const blocked = await ask('GET', `/orders/${await orderInError('k')}`, { as: 'operator' });
-  assert.equal(blocked.json.explanation, 'Waits for a person: CardDeclined at order/charge.');
+  assert.equal(blocked.json.explanation, 'Blocked: CardDeclined at order/charge.');
 
   const orderId = await submitOrder('k2');
-  const until = new Date(clock.now() + 10_000).toISOString().slice(0, 19).replace('T', ' ');
+  const until = `${new Date(clock.now() + 10_000).toISOString().slice(0, 19)}Z`;
   const first = await ask('GET', `/orders/${orderId}`, { as: 'operator' });
   assert.equal(first.json.explanation, `Waits for stock to answer order/reserve until ${until}.`);
   await clock.advance(5000);

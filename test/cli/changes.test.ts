@@ -51,7 +51,7 @@ describe('the messages to a watcher of an order', () => {
     const failed = order({ processState: 'Error', fault, steps: [charge({ status: 'Faulting' })] });
     assert.deepEqual(changesBetween(requested, failed), [
       'charge failed: CardDeclined',
-      'waits for an operator: CardDeclined at order/charge: no',
+      'blocked: CardDeclined at order/charge: no',
     ]);
     assert.deepEqual(changesBetween(failed, requested), ['running again', 'charge requested']);
   });

@@ -22,10 +22,10 @@ describe('redress demo', () => {
     const { exitCode, out, err } = await system.redress(['demo', '--samples', samples]);
     assert.equal(exitCode, 0);
     assert.match(out, /^1-good {6}completed after /m);
-    assert.match(out, /^2-declined {2}waits for an operator: CardDeclined/m);
+    assert.match(out, /^2-declined {2}blocked: CardDeclined/m);
     assert.match(out, /^3-wrong {5}refused: \/order\/item /m);
-    assert.match(out, /\n3 orders: 1 completed, 1 waiting for an operator, 1 refused\n$/);
-    assert.match(err, /1 waits for an operator: redress order list --state Error/);
+    assert.match(out, /\n3 orders: 1 completed, 1 blocked, 1 refused\n$/);
+    assert.match(err, /1 order is blocked: redress order list --state Error/);
   });
 
   test('draws a table on a screen, never wider than the screen', async () => {

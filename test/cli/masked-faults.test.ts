@@ -46,7 +46,7 @@ test('F-149: order get shows the faults that a recovery has masked', async () =>
     fall();
     await system.redress(['order', 'watch', json.orderId]);
     const { out } = await system.redress(['order', 'get', json.orderId]);
-    assert.match(out, /\nstate +Error, waits for an operator: PalletFell\n/);
+    assert.match(out, /\nstate +Error, blocked: PalletFell\n/);
     assert.match(out, /\nmasked +PalletFell at order\/pack \(Everything is broken\.\), while order\/book was recovered\n/);
   } finally {
     await system.stop();

@@ -59,7 +59,7 @@ describe('orders at the command line', () => {
   test('--watch has exit code 1 for an order in Error, and prints the reason and the remedy', async () => {
     const { exitCode, out, err } = await system.redress(['order', 'submit', '-', '--watch'], { input: body('empty') });
     assert.equal(exitCode, 1);
-    assert.match(out, /\ncharge failed: CardDeclined\nwaits for an operator: CardDeclined at order\/charge: The bank says no\.\n$/);
+    assert.match(out, /\ncharge failed: CardDeclined\nblocked: CardDeclined at order\/charge: The bank says no\.\n$/);
     assert.match(err, /redress order get ord_/);
   });
 
@@ -78,8 +78,8 @@ describe('orders at the command line', () => {
 
   test('an order is shown with its steps', async () => {
     const { out } = await system.redress(['order', 'get', bad]);
-    assert.match(out, /Error, waits for an operator: CardDeclined/);
-    assert.match(out, /\nwhy +Waits for a person: CardDeclined at order\/charge\.\n/);
+    assert.match(out, /Error, blocked: CardDeclined/);
+    assert.match(out, /\nwhy +Blocked: CardDeclined at order\/charge\.\n/);
     assert.match(out, /reserve +stock\.reserve +ok/);
     const [, exceptionId = '', taskId] = /\nexception +(exc_\w+)\ntask +(tsk_\w+)\n/.exec(out) ?? [];
     assert.equal((await system.redress(['exception', 'show', exceptionId, '--json'])).json.taskId, taskId);

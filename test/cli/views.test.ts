@@ -64,7 +64,7 @@ describe('an order at the command line', () => {
     assert.match(out, /\nend by {6}\d{4}-/);
     const list = rowsOf((await system.redress(['order', 'list'])).out);
     assert.match(list.get(waiting)?.[0] ?? '', /^waits for the signal approval until /);
-    assert.equal(list.get(blocked)?.[0], 'waits for an operator: NoRoom');
+    assert.equal(list.get(blocked)?.[0], 'blocked: NoRoom');
   });
 
   test('two steps of one name are shown by their paths', async () => {
@@ -89,7 +89,7 @@ describe('an order at the command line', () => {
     assert.match(out, /\nstep +status\ntell +ok\ntell \(2\) +ok\n$/);
 
     const watched = await system.redress(['order', 'watch', blocked, '--token', token]);
-    assert.equal(watched.out, 'tell ok\ntell (2) ok\nwaits for an operator: NoRoom\n');
+    assert.equal(watched.out, 'tell ok\ntell (2) ok\nblocked: NoRoom\n');
     const list = await system.redress(['order', 'list', '--token', token]);
     assert.equal(rowsOf(list.out).get(waiting)?.[0], 'running');
   });

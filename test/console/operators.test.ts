@@ -30,8 +30,8 @@ test('a workflow shows where its orders are blocked, on its graph and in its lis
   await show('/workflows', page);
   assert.deepEqual(await faultsOfScreen('/workflows', page), []);
   await page.getByRole('link', { name: 'fulfil-order' }).click();
-  await page.getByRole('button', { name: /ship.*1 in error/ }).waitFor({ timeout: 60_000 });
-  assert.match(await page.locator('.steps li', { hasText: 'ship' }).first().innerText(), /1 in error/);
+  await page.getByRole('button', { name: /ship.*1 blocked/ }).waitFor({ timeout: 60_000 });
+  assert.match(await page.locator('.steps li', { hasText: 'ship' }).first().innerText(), /1 blocked/);
   await page.getByRole('cell', { name: 'AddressInvalid' }).first().waitFor();
   const { hash } = new URL(page.url());
   assert.deepEqual(await faultsOfScreen(hash.slice(1), page), []);

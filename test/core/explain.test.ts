@@ -51,13 +51,13 @@ describe("the explanation of an order's current state", () => {
 
   test('the order waits for a person to answer a question', () => {
     const run = started(sequence('order', { activity: 'askOperator', name: 'price', question: 'What is the price?' }));
-    assert.equal(why(run), 'Waits for a person to answer order/price: What is the price?');
+    assert.equal(why(run), 'Waits for an answer at order/price: What is the price?');
   });
 
   test('the order waits for several answers: the explanation names the first question, and the steps of those after it', () => {
     const ask = (name: string): Activity => ({ activity: 'askOperator', name, question: `What is the ${name}?` });
     const run = started(parallel('order', ask('price'), ask('date')));
-    assert.equal(why(run), 'Waits for a person to answer: What is the price? (order/price); after that, for an answer at order/date.');
+    assert.equal(why(run), 'Waits for an answer: What is the price? (order/price); after that: an answer at order/date.');
   });
 
   test("the order waits for an order that it has called, and the explanation shows that order's id only on demand", () => {
@@ -165,7 +165,7 @@ describe("the explanation of an order's current state", () => {
     const run = started(parallel('order', raise('charge', 'Refused/CardDeclined'), raise('ship', 'AddressInvalid'), raise('tell', 'Busy')));
     assert.equal(
       why(run),
-      'Waits for a person: CardDeclined at order/charge; after that, for AddressInvalid at order/ship and Busy at order/tell.',
+      'Blocked: CardDeclined at order/charge; after that: AddressInvalid at order/ship and Busy at order/tell.',
     );
   });
 
@@ -211,7 +211,7 @@ describe("the explanation of an order's current state", () => {
           decision asks a person "Ship without a signature?"
     `).root,
     );
-    assert.equal(why(forAnswer), 'Waits for a person to answer order/decision: Ship without a signature?');
+    assert.equal(why(forAnswer), 'Waits for an answer at order/decision: Ship without a signature?');
   });
 
   test('an undo whose input cannot be evaluated blocks the order', () => {
@@ -254,11 +254,11 @@ describe("the explanation of an order's current state", () => {
   test('a person must decide, and must decide once more after that', () => {
     const run = started(parallel('order', step('ship'), step('tell'), step('thank')));
     run.reply('order/ship', fault('AddressInvalid'));
-    assert.equal(why(run), 'Waits for a person: AddressInvalid at order/ship.');
+    assert.equal(why(run), 'Blocked: AddressInvalid at order/ship.');
 
     const doubtful = started(sequence('order', step('ship')));
     doubtful.reply('order/ship', fault('Engine/InvalidReply', { unknown: true }));
-    assert.equal(why(doubtful), 'Waits for a person: InvalidReply at order/ship; its outcome is unknown.');
+    assert.equal(why(doubtful), 'Blocked: InvalidReply at order/ship; its outcome is unknown.');
   });
 
   test('the order was canceled, and waits for the requests under way', () => {

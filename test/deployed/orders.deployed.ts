@@ -47,7 +47,7 @@ test('a caller without a token, or with an invalid order, gets problem+json', as
   assert.equal((await call('GET', '/nowhere')).status, 404);
 });
 
-test('F-58, F-59: a refused order waits for an operator, and the topic delivers one alert', async (t) => {
+test('F-58, F-59: a refused order is blocked, and the topic delivers one alert', async (t) => {
   const topic = await subscribe(t);
   const orderId = await submit(sample('address-invalid'));
   assert.partialDeepStrictEqual(await ended(orderId), { processState: 'Error', fault: { type: 'AddressInvalid' } });

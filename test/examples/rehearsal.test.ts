@@ -50,7 +50,7 @@ describe('the sample workflow, rehearsed', () => {
     const run = rehearse(fulfilOrder, order, given(payment.charge).isSilent());
     assert.equal(run.story(), `inventory.reserve ok, ${'payment.charge silent, '.repeat(4)}blocked for DeadlineExceeded`);
     assert.deepEqual(run.leftDone, ['order/reserve', 'order/retry/charge?']);
-    assert.equal(run.why(), 'Waits for a person: DeadlineExceeded at order/retry/charge; its outcome is unknown.');
+    assert.equal(run.why(), 'Blocked: DeadlineExceeded at order/retry/charge; its outcome is unknown.');
   });
 
   test('a fault for an operator blocks the order', () => {

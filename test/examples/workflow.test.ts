@@ -114,7 +114,7 @@ test('a charge that fails temporarily is requested again after 20 seconds, under
   );
 });
 
-test('an invalid address waits for an operator, and nothing is undone', () => {
+test('an order with an invalid address is blocked, and nothing is undone', () => {
   const run = startRun(fulfilOrder, { order });
   run.happen({ type: 'started', stepMs });
   run.reply('order/reserve', ok({ reservationId: 'r1' }));

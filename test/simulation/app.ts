@@ -299,7 +299,7 @@ const rush = defineWorkflow('rush', { version: 1, order: Items }, ({ order }) =>
   forEach(order.items, (item) => charge(item), { maxConcurrency: 300 }).on(Refused, ({ compensate }) => compensate()),
 );
 
-/** Waits for a person as soon as its first step is refused. */
+/** Is blocked as soon as its first step is refused. */
 const dispatch = defineWorkflow('dispatch', { version: 1, order: Body, toOperator: [AddressInvalid] }, ({ order }) =>
   sequence(ship(order.item), mail.tell({ what: order.item }).noUndo()),
 );

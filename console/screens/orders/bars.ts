@@ -44,7 +44,7 @@ class Reader {
     for (const [path, { from, run }] of this.requested)
       this.add(path, from, undefined, this.waits.has(path) ? 'wait' : 'work', runText(run));
     for (const [path, from] of this.paused) this.add(path, from, undefined, 'rest', '');
-    if (this.blocked) this.add(this.blocked.path, this.blocked.from, undefined, 'person', 'waits for a person');
+    if (this.blocked) this.add(this.blocked.path, this.blocked.from, undefined, 'person', 'blocked');
     return this.bars;
   }
 

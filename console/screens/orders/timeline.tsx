@@ -15,7 +15,7 @@ const legend = [
   ['undo', 'undone'],
   ['rest', 'pause before the next request'],
   ['wait', 'waits for a time, a signal or an order'],
-  ['person', 'waits for a person'],
+  ['person', 'blocked'],
 ] as const;
 
 /** All requests of an order over time, with the waits between them. */

@@ -9,7 +9,7 @@ test('an order completes', () => {
   assert.equal(rehearse(ordered, order).outcome, 'completed');
 });
 
-test('an order without stock waits for an operator', () => {
+test('an order without stock is blocked', () => {
   assert.equal(rehearse(ordered, order, given(shop.reserve).faults(OutOfStock)).outcome, 'blocked');
 });
 

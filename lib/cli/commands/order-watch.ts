@@ -11,7 +11,7 @@ export const orderWatch: CliCommand = {
       .argument('<id>', 'order id, or its beginning')
       .addHelpText(
         'after',
-        '\nExit codes: 0 it has completed, 1 it has ended otherwise or waits for an operator, 2 wrong use, 3 cannot reach the system.',
+        '\nExit codes: 0 it has completed, 1 it has ended otherwise or is blocked, 2 wrong use, 3 cannot reach the system.',
       ),
 
   async run(cli, _, [id = '']) {

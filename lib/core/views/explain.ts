@@ -79,15 +79,15 @@ function suspendedText({ activities }: State, since: string): string {
 function blockedText({ activities }: State, { path, fault }: NonNullable<State['blocked']>): string {
   const others = Object.entries(activities).filter(([each, { awaitsPerson: waits }]) => waits && each !== path);
   const next = others.map(([each, { fault }]) => `${reasonText(fault)} at ${each}`);
-  const after = next.length > 0 ? `; after that, for ${next.join(' and ')}` : '';
+  const after = next.length > 0 ? `; after that: ${next.join(' and ')}` : '';
   if (isQuestion(fault))
     return after === ''
-      ? `Waits for a person to answer ${path}: ${fault.message}`
-      : `Waits for a person to answer: ${fault.message} (${path})${after}.`;
+      ? `Waits for an answer at ${path}: ${fault.message}`
+      : `Waits for an answer: ${fault.message} (${path})${after}.`;
   const unknown = fault.outcomeUnknown ? '; its outcome is unknown' : '';
   // An exception from outside blocks the whole order, and its source is the step that is meant.
   const place = path === rootPath ? (fault.source ?? path) : path;
-  return `Waits for a person: ${shortType(fault.type)} at ${place}${unknown}${after}.${causeText(fault, activities[path])}`;
+  return `Blocked: ${shortType(fault.type)} at ${place}${unknown}${after}.${causeText(fault, activities[path])}`;
 }
 
 /** Returns the error of the app's or the service's code behind a fault. The type of any other fault says enough. */
@@ -97,7 +97,7 @@ function causeText({ class: faultClass, type, message }: Fault, activity: Activi
   return faultClass === 'application-failure' || faultClass === 'unexpected' || isLate ? ` ${message}` : '';
 }
 
-/** Returns the reason why a blocked activity waits for a person. */
+/** Returns the reason why an activity is blocked. */
 const reasonText = (fault: Fault | undefined): string =>
   fault === undefined ? 'a fault' : isQuestion(fault) ? 'an answer' : shortType(fault.type);
 

@@ -149,7 +149,7 @@ const afterLateAttempts = ({ record: { maxFailures } }: Loaded, end: FaultEnd): 
 function endText(end: FaultEnd): string {
   switch (end.kind) {
     case 'operator':
-      return 'the order is blocked and waits for a person';
+      return 'the order is blocked';
     case 'handled':
       return `the handler ${end.handler} takes it`;
     case 'waits':

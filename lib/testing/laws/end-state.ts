@@ -1,6 +1,6 @@
 import type { Law, Setting } from './law.ts';
 
-/** At the end every outbox is empty, and every order is finished or waits for an operator (L1, L3). */
+/** At the end every outbox is empty, and every order is finished or blocked (L1, L3). */
 export const endState = ({ mayWait }: Pick<Setting, 'mayWait'>): Law => ({
   name: 'end state',
   atEnd: (history) =>

@@ -20,7 +20,7 @@ test('a refusal deletes the account', () => {
   assert.equal(run.story(), 'it.createAccount ok, signal approval ok, it.deleteAccount ok, facilities.mail ok, compensated');
 });
 
-test('an order without a desk waits for an operator', () => {
+test('an order without a desk is blocked', () => {
   assert.equal(rehearse(onboard, order, approved, given(facilities.bookDesk).faults(NoDesk)).outcome, 'blocked');
 });
 
