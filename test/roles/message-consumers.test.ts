@@ -342,6 +342,69 @@ test('A9, F-174: neither its queue nor its dead letter holds the text of a messa
   assert.ok(letter?.body.includes(iban));
 });
 
+/** Returns a desk whose store does not answer at some calls: before or after their effect. */
+function withOutages(context: TestContext, handle: Handle, fails: (site: string) => 'before' | 'after' | undefined): Desk {
+  const around: DeskOptions['around'] = ({ store }) => ({
+    store: instrumented('store', store, async ({ site, apply }) => {
+      const when = fails(site);
+      if (when === 'before') throw new Error('The store is away.');
+      const answer = await apply();
+      if (when === 'after') throw new Error('The answer of the store is lost.');
+      return answer;
+    }),
+  });
+  return deskWith(context, handle, { expenses: { maxFailures: 0 } }, { around });
+}
+
+describe('an outage of the store does not count as a failure of a message', () => {
+  /** Sends a message that was received before, so that its attempts are counted before they are made. */
+  async function received(desk: Desk): Promise<void> {
+    await desk.send(queue, reportOf());
+    await desk.queues.receive(queue, { max: 1, visibilityMs: 1_000, waitMs: 0 });
+    await desk.clock.advance(1_000);
+  }
+
+  test('S52, X-2: a count that was written without an answer is taken back', async (context) => {
+    const handled: unknown[] = [];
+    let times = 1;
+    const desk = withOutages(
+      context,
+      (body) => handled.push(body),
+      (site) => (site === 'store.putDocument' && times-- > 0 ? 'after' : undefined),
+    );
+    await received(desk);
+    assert.equal(await desk.deliver(queue), 1);
+    assert.deepEqual(await countsIn(desk), []);
+    assert.equal(await desk.deliver(queue), 0);
+    assert.deepEqual([handled.length, await desk.deadLetter()], [1, []]);
+  });
+
+  test('S52: an attempt that met an outage leaves the count at a later try', async (context) => {
+    let times = 3;
+    let isAway = true;
+    const handle = () => (isAway ? fails(new TransientFailure('The books are away.'))() : undefined);
+    const desk = withOutages(context, handle, (site) => (site === 'store.removeDocument' && times-- > 0 ? 'before' : undefined));
+    await received(desk);
+    assert.equal(await desk.deliver(queue), 1);
+    assert.deepEqual(await countsIn(desk), []);
+    isAway = false;
+    assert.equal(await desk.deliver(queue), 0);
+    assert.deepEqual(await desk.deadLetter(), []);
+  });
+
+  test('S53: a success clears the count at a later try', async (context) => {
+    let times = 3;
+    const desk = withOutages(
+      context,
+      () => undefined,
+      (site) => (site === 'store.removeDocument' && times-- > 0 ? 'before' : undefined),
+    );
+    await received(desk);
+    assert.equal(await desk.deliver(queue), 0);
+    assert.deepEqual(await countsIn(desk), []);
+  });
+});
+
 describe('a consumer that keeps its failure counts in its own state', () => {
   function ownState(): { readonly state: Map<string, OwnFailureCount>; readonly failureCounts: OwnFailureCounts } {
     const state = new Map<string, OwnFailureCount>();

@@ -57,9 +57,9 @@ export const supervision: readonly Mutant[] = [
   },
   {
     name: 'poison counter not cleared',
-    why: 'failures before a success of a message still count: no law of the worlds reads them, since an outage may leave them as well',
+    why: 'failures before a success of a message still count: only in worlds with consumers does a law follow the counts',
     file: 'lib/roles/dead-letters/outcome.ts',
-    find: 'failureCounts.change(delivery, () => undefined, begun?.counts)',
+    find: 'failureCounts.correct(delivery, () => undefined, begun?.counts)',
     replace: 'void begun',
     suites: ['test/roles/poison.test.ts'],
   },

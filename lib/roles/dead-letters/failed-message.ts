@@ -39,7 +39,7 @@ export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide 
 
   /** Removes a started attempt from the count, because it does not count as a failure. */
   async function uncount({ delivery, begun }: FailedMessage): Promise<void> {
-    if (begun) await counts.change(delivery, without(begun.at), begun.counts);
+    if (begun) await counts.correct(delivery, without(begun.at), begun.counts);
   }
 
   async function deadLettered({ delivery }: FailedMessage, reason: string, count: FailureCount): Promise<false> {

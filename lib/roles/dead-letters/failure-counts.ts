@@ -38,6 +38,11 @@ export interface FailureCounts {
    * winning record. `stored`: the count as it was read before.
    */
   change(message: Message, change: CountChange, stored?: StoredFailureCount): Promise<StoredFailureCount>;
+  /**
+   * Changes the count after an attempt that did not fail. Tries again after an outage: an attempt that stays in the count would be taken
+   * for a crash.
+   */
+  correct(message: Message, change: CountChange, stored?: StoredFailureCount): Promise<void>;
   /** Removes the count of a message that was given up, if the consumer keeps it itself: the dead-letter function cannot reach it. */
   givenUp(message: Message): Promise<void>;
 }
@@ -48,13 +53,15 @@ type CountChange = (count: FailureCount | undefined) => FailureCount | undefined
 const keptForMs = 86_400_000;
 const attemptsKept = 10;
 const racesMax = 25;
+const correctionsMax = 4;
+const correctionPauseMs = 100;
 
 /** Error of an attempt that has begun. The process replaces or removes it after the attempt, unless it crashes. */
 export const noFailures = 'Processing began, and no result was reported.';
 
 interface CountPorts {
   readonly store: Documents;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'sleep'>;
   /** The consumers that this process runs, which may keep their counts themselves. */
   readonly consumers?: readonly ConsumerDefinition[];
 }
@@ -99,6 +106,16 @@ export function createFailureCounts({ store, clock, consumers = [] }: CountPorts
   return {
     read,
     change,
+    async correct(message, apply, stored) {
+      for (let tries = 1; ; tries++) {
+        try {
+          return void (await change(message, apply, stored));
+        } catch (error) {
+          if (tries === correctionsMax) throw error;
+          await clock.sleep(tries * correctionPauseMs);
+        }
+      }
+    },
     async givenUp(message) {
       if (documentsFor(message) !== store) await change(message, () => undefined);
     },

@@ -12,6 +12,7 @@ import {
   type StartedAttempt,
   type StoredFailureCount,
   withFailure,
+  without,
 } from './failure-counts.ts';
 import { type HandOverPorts, handOver } from './hand-over.ts';
 import type { Outages } from './outages.ts';
@@ -57,11 +58,17 @@ export function createFailurePolicy(ports: FailurePolicyPorts): FailurePolicy {
         await failureCounts.givenUp(delivery);
         return undefined;
       }
-      return { at, counts: await failureCounts.change(delivery, withFailure({ at, error: noFailures }), counts) };
+      try {
+        return { at, counts: await failureCounts.change(delivery, withFailure({ at, error: noFailures }), counts) };
+      } catch (error) {
+        // The write may have been applied without its answer. An attempt that is not made must not count.
+        await ifPossible(delivery, () => failureCounts.correct(delivery, without(at)), telemetry);
+        throw error;
+      }
     },
 
     async succeeded(delivery, begun) {
-      const clear = () => failureCounts.change(delivery, () => undefined, begun?.counts);
+      const clear = () => failureCounts.correct(delivery, () => undefined, begun?.counts);
       if (begun || mayHaveFailed(delivery)) await ifPossible(delivery, clear, telemetry);
       await ifPossible(delivery, () => channelHealth.succeeded(delivery.queue), telemetry);
     },
