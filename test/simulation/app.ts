@@ -33,6 +33,7 @@ import {
 import * as z from 'zod';
 import type { Definitions } from '#ports/definitions';
 import { loadDefinitions } from '#roles/definitions/load';
+import { channels, consumersOn, type Handlers } from './consumer-app.ts';
 
 const Refused = fault('Refused');
 const OutOfStock = fault('OutOfStock', Refused);
@@ -405,6 +406,8 @@ export const voyageOffer: (typeof offers)[number] = { workflow: 'voyage', body: 
 export interface Remote {
   asked(operation: string, input: unknown, call: Call<string>): Promise<unknown>;
   looked(operation: string, key: string, call: Call<string>): Promise<unknown>;
+  /** Behind the consumers, in worlds that have them. */
+  readonly handlers?: Handlers;
 }
 
 /** The deployment that a host belongs to. `edited`: a changed workflow under the version of the old one. */
@@ -419,6 +422,8 @@ const workflowsIn: { readonly [release in Release]: App['workflows'] } = {
 /** Returns the app as one host runs it. */
 export const appOn = (remote: Remote, release: Release = 'old'): App => ({
   workflows: workflowsIn[release],
+  consumers: consumersOn(remote.handlers as Handlers),
+  channels,
   agents: app.agents.map(({ name, operations }) => ({
     name,
     operations: Object.fromEntries(

@@ -6,6 +6,7 @@ export const roles = [
   'scheduler',
   'agent',
   'children',
+  'consumer',
   'supervisor',
   'sweeper',
   'bulk',
@@ -23,3 +24,10 @@ const atWork = new AsyncLocalStorage<Role>();
 export const as = <T>(role: Role | undefined, run: () => T): T => (role === undefined ? run() : atWork.run(role, run));
 
 export const roleAtWork = (): Role | undefined => atWork.getStore();
+
+const batch = new AsyncLocalStorage<string>();
+
+/** Runs the function, and attributes it and everything that it starts to this batch of a consumer. */
+export const inBatch = <T>(name: string | undefined, run: () => T): T => (name === undefined ? run() : batch.run(name, run));
+
+export const batchAtWork = (): string | undefined => batch.getStore();

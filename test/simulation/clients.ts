@@ -1,5 +1,5 @@
 import { InstanceLockedError } from '#ports/errors';
-import { queueNames as names } from '#ports/messages';
+import { consumerOf, queueNames as names } from '#ports/messages';
 import { callKey } from '#roles/operator/idempotency';
 import type { Decision } from '#roles/operator/instruction';
 import { decodeInstance } from '#roles/scheduler/instance';
@@ -315,7 +315,7 @@ export class Clients {
   /** Sends a message that no role can parse. */
   poison(): void {
     const { around, queues } = this.reach;
-    const queue = around.chance.pick([...sources.keys()].filter((name) => !name.endsWith('-dead')));
+    const queue = around.chance.pick([...sources.keys()].filter((name) => !name.endsWith('-dead') && consumerOf(name) === undefined));
     const number = ++this.calls;
     const newer = `{"v":99,"type":"reply","number":${number}}`;
     const body = `${around.chance.pick(['nonsense', '{', newer, '[]', '""'])}${' '.repeat(number)}`;

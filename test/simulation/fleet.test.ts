@@ -38,6 +38,7 @@ function hosts(context: TestContext) {
     portsOf: (host) => ({ ...portsOf(host, shared, queues, around), remote: services.remoteFor(host) }),
     nextRelease: () => 'old',
     isDeployed: false,
+    hasConsumers: false,
     isPassVain: () => false,
   });
   fleet.start('one');

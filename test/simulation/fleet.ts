@@ -1,9 +1,9 @@
-import { queueNames } from '#ports/messages';
+import { consumerOf, queueNames } from '#ports/messages';
 import type { FunctionSpec } from '#runtime/topology';
 import type { Channels } from '#testing/world/channels';
 import type { Release } from './app.ts';
 import type { Role } from './at-work.ts';
-import { type HostOptions, SimulatedHost, sources, topology, visibilityOf } from './host.ts';
+import { functionsOfOrders, type HostOptions, SimulatedHost, sources, topology, visibilityOf } from './host.ts';
 import type { SimulatedQueues } from './queues.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -19,6 +19,8 @@ export interface FleetOptions {
   readonly periodMs: number;
   /** Whether queues use the visibility timeouts of the AWS deployment. */
   readonly isDeployed: boolean;
+  /** Whether this world has consumers. */
+  readonly hasConsumers: boolean;
   /** Returns the deployment of the next process. */
   nextRelease(): Release;
   portsOf: ConstructorParameters<typeof SimulatedHost>[2];
@@ -33,6 +35,8 @@ export interface FleetOptions {
 const sweepMs = 3_600_000;
 /** The delay after which deliveries follow the stored state of a channel. */
 const looksAgainMs = 1_000;
+/** How long messages for a consumer are gathered into batches. */
+const gatheredMs = 500;
 /** The schedule of the sweeper does not depend on the start of a process. */
 const firstSweepMaxMs = 600_000;
 
@@ -52,7 +56,7 @@ export class Fleet {
 
   constructor(options: FleetOptions) {
     this.options = options;
-    options.queues.onVisible = (queue) => this.deliver(queue);
+    options.queues.onVisible = (queue) => this.gather(queue);
   }
 
   get all(): readonly SimulatedHost[] {
@@ -60,8 +64,9 @@ export class Fleet {
   }
 
   start(slot: string): void {
-    if (this.options.cut === 'together') return this.startProcess(slot, topology);
-    for (const spec of topology) this.startProcess(`${slot}/${spec.name}`, [spec]);
+    const functions = this.options.hasConsumers ? topology : functionsOfOrders;
+    if (this.options.cut === 'together') return this.startProcess(slot, functions);
+    for (const spec of functions) this.startProcess(`${slot}/${spec.name}`, [spec]);
   }
 
   private startProcess(place: string, functions: readonly FunctionSpec[]): void {
@@ -143,6 +148,19 @@ export class Fleet {
     this.shut.add(queue);
     this.options.around.timeline.after(looksAgainMs, `${queue} is shut`, () => {
       this.shut.delete(queue);
+      this.deliver(queue);
+    });
+  }
+
+  private readonly gathering = new Set<string>();
+
+  /** Delivers at once, but messages for consumers after a moment, so that several come together. */
+  private gather(queue: string): void {
+    if (consumerOf(queue) === undefined) return this.deliver(queue);
+    if (this.gathering.has(queue)) return;
+    this.gathering.add(queue);
+    this.options.around.timeline.after(gatheredMs, `gathered on ${queue}`, () => {
+      this.gathering.delete(queue);
       this.deliver(queue);
     });
   }

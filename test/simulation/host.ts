@@ -1,6 +1,7 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { App } from 'redress';
 import { hiddenMs } from '#ports/limits';
+import { consumerOf } from '#ports/messages';
 import type { StateRecord } from '#ports/records';
 import { loadDefinitions } from '#roles/definitions/load';
 import { readConfig } from '#runtime/config';
@@ -15,7 +16,7 @@ import { failureOf, recordingTelemetry } from '#testing/world/telemetry';
 import type { Timeline } from '#testing/world/timeline';
 import { functionsByFile } from '../support/functions.ts';
 import { appOn, loaded, type Release, type Remote } from './app.ts';
-import { as, type Role, roleAtWork } from './at-work.ts';
+import { as, batchAtWork, inBatch, type Role, roleAtWork } from './at-work.ts';
 import { type FaultKind, type Site, Unavailable, type Victim } from './faults.ts';
 import { asTaken } from './stricter.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -26,6 +27,8 @@ export const topology: readonly FunctionSpec[] = topologyOf(appOn({} as Remote),
 export const sources: ReadonlyMap<string, QueueSource> = new Map(
   topology.flatMap(({ sources: all }) => all.map((source) => [source.queue, source] as const)),
 );
+/** The functions of orders alone, without those of consumers: only some worlds have these. */
+export const functionsOfOrders: readonly FunctionSpec[] = topology.filter(({ file }) => file !== 'consumer');
 const functionBehind: ReadonlyMap<string, FunctionSpec> = new Map(
   topology.flatMap((spec) => [[spec.name, spec] as const, ...spec.sources.map(({ queue }) => [queue, spec] as const)]),
 );
@@ -88,6 +91,7 @@ export class SimulatedHost implements WatchedProcess {
   private readonly stoppings = new Set<AbortController>();
   private readonly timed = new Set<{ readonly spec: FunctionSpec; readonly endsAt: number }>();
   frozenUntil = 0;
+  private batches = 0;
   readonly timeline: Timeline;
   readonly watch = new AgentWatch(this);
   private readonly around: Surroundings;
@@ -112,9 +116,10 @@ export class SimulatedHost implements WatchedProcess {
       clock: clockOf({ process: this, watch: this.watch, record: (observation) => around.record(observation) }),
     };
     const app = options.app?.(remote) ?? appOn(remote, options.release);
+    const consumers = app.consumers ?? [];
     const config = readConfig({ DEFAULT_WORKFLOW: 'sale', LOG_LEVEL: 'off', OVERVIEW_PERIOD_SECONDS: '0', ...options.variables });
     // All hosts share the loaded definitions; each has its own services behind the operations.
-    const definitions = options.app ? loadDefinitions(app) : { ...loaded[options.release], agents: app.agents };
+    const definitions = options.app ? loadDefinitions(app) : { ...loaded[options.release], agents: app.agents, consumers };
     const emit = (event: string) => around.carriedOut(`emitted ${event}`);
     this.system = createSystem(app, config, { ...ports, ...rest }, { hostId: id, definitions, emit });
     const system = { ...this.system, random: () => around.chance.next() };
@@ -168,6 +173,7 @@ export class SimulatedHost implements WatchedProcess {
   call<T>(site: Site, apply: Apply<T>, { latencyMs = this.around.chance.between(1, 12), about }: CallOptions = {}): Promise<T> {
     const { timeline } = this.around;
     const role = roleAtWork();
+    const batch = batchAtWork();
     const victim = (): Victim => ({ role, orderId: about?.() });
     const counted = isPort(site) ? 1 : 0;
     this.open += counted;
@@ -179,6 +185,8 @@ export class SimulatedHost implements WatchedProcess {
         },
         reject: (error: unknown) => {
           this.open -= counted;
+          if (batch !== undefined && (isPort(site) || site.faults.length > 0))
+            this.around.record({ type: 'call failed', batch, site: site.name });
           reject(error);
         },
       };
@@ -264,14 +272,14 @@ export class SimulatedHost implements WatchedProcess {
 
   /** Returns the ids of the processed messages; never returns if the host crashes meanwhile. */
   async handle(source: QueueSource, messages: Parameters<typeof queueEvent>[1]): Promise<readonly string[]> {
-    this.around.record({ type: 'delivered', queue: source.queue, messages });
-    const response = await this.run(
-      source.queue,
-      queueEvent(source.queue, asTaken(source.queue, messages, this.around)) satisfies SQSEvent,
-    );
+    const batch = consumerOf(source.queue) === undefined ? undefined : `${this.id} ${++this.batches}`;
+    const of = batch === undefined ? {} : { batch };
+    this.around.record({ type: 'delivered', queue: source.queue, messages, ...of });
+    const event = queueEvent(source.queue, asTaken(source.queue, messages, this.around)) satisfies SQSEvent;
+    const response = await inBatch(batch, () => this.run(source.queue, event));
     const failed = ((response as SQSBatchResponse | undefined)?.batchItemFailures ?? []).map(({ itemIdentifier }) => itemIdentifier);
     const came = messages.map(({ messageId }) => messageId);
-    this.around.record({ type: 'answered', queue: source.queue, came, failed });
+    this.around.record({ type: 'answered', queue: source.queue, came, failed, ...of });
     return came.filter((id) => !failed.includes(id));
   }
 

@@ -8,9 +8,19 @@ interface Reach {
   readonly because: string;
 }
 
-const functions: readonly Role[] = ['submissions', 'scheduler', 'agent', 'children', 'supervisor', 'sweeper', 'bulk', 'dead-letter'];
+const functions: readonly Role[] = [
+  'submissions',
+  'scheduler',
+  'agent',
+  'children',
+  'consumer',
+  'supervisor',
+  'sweeper',
+  'bulk',
+  'dead-letter',
+];
 const callers: readonly Role[] = [...functions, 'client', 'operator'];
-const readers: readonly Role[] = ['submissions', 'scheduler', 'agent', 'children', 'dead-letter'];
+const readers: readonly Role[] = ['submissions', 'scheduler', 'agent', 'children', 'consumer', 'dead-letter'];
 const inside: readonly Role[] = ['scheduler', 'agent', 'children'];
 const without = (some: readonly Role[], ...others: readonly Role[]): readonly Role[] => some.filter((role) => !others.includes(role));
 
@@ -20,6 +30,7 @@ const onlyInside: Reach = {
   roles: inside,
   because: 'what the system sends to itself goes to them alone; what a client posts he posts again',
 };
+const ownCode: Reach = { roles: ['agent', 'consumer'], because: 'only the code of the app calls services' };
 const onlyAgents: Reach = { roles: ['agent'], because: 'only agents call services' };
 const onlySupervisor: Reach = { roles: ['supervisor'], because: 'only the supervisor reads the index of the worklist' };
 
@@ -38,8 +49,8 @@ export const reach: { readonly [kind in AnyFault]: Reach } = {
   'transaction conflict': { roles: ['client', 'submissions', 'children'], because: 'nobody else makes orders' },
   'answer lost': everybody,
   'written twice': {
-    roles: without(callers, 'agent', 'bulk', 'dead-letter'),
-    because: 'agents and the dead letters write no states, and bulk runs very few',
+    roles: without(callers, 'agent', 'consumer', 'bulk', 'dead-letter'),
+    because: 'agents, consumers and the dead letters write no states, and bulk runs very few',
   },
   'not taken': announcers,
   'index late': onlySupervisor,
@@ -63,8 +74,8 @@ export const reach: { readonly [kind in AnyFault]: Reach } = {
   poison: { roles: without(readers, 'dead-letter'), because: 'the dead letters take everything: there is no poison for them' },
   'service refuses': onlyAgents,
   'undo refused': onlyAgents,
-  'service fails': onlyAgents,
-  'service is down': onlyAgents,
+  'service fails': ownCode,
+  'service is down': ownCode,
   'store is down': {
     roles: without(callers, 'dead-letter'),
     because: 'the dead-letter role calls the store rarely, so few worlds may show none',

@@ -15,6 +15,8 @@ export function kindOf(observation: Observation): string {
   if (observation.type === 'message received') return `seen ${observation.message.type}`;
   if (observation.type === 'metered') return `a write is ${observation.outcome}`;
   if (observation.type === 'agent event') return `agent: ${observation.event.what}`;
+  if (observation.type === 'handler') return `consumer ${observation.step}`;
+  if (observation.type === 'consumer turned') return `consumer ${observation.state}`;
   return `seen ${observation.type}`;
 }
 
@@ -80,6 +82,20 @@ export function describe(observation: Observation): string {
       return `${observation.orderIds.join(', ')} are forgotten`;
     case 'faults begin':
       return 'from now on something goes wrong';
+    case 'entrusted':
+      return `${observation.isGood ? 'good' : 'bad'}, to ${observation.queue}: ${observation.body}`;
+    case 'handler':
+      return `${observation.messageId} of ${observation.queue} ${observation.step} in batch ${observation.batch}`;
+    case 'call failed':
+      return `${observation.site} fails in batch ${observation.batch}`;
+    case 'dropped':
+      return `${observation.messageId} is dropped`;
+    case 'drop counted':
+      return 'a drop is counted';
+    case 'failures counted':
+      return `${observation.channel} ${observation.conversation} has ${observation.failures} failures`;
+    case 'consumer turned':
+      return `${observation.channel} is ${observation.state}${observation.isCanary ? ', with a canary' : ''}: ${observation.reason}`;
     case 'purged':
       return `gone: ${observation.body}`;
     case 'delivered':

@@ -7,7 +7,7 @@ import { lookAt } from '#testing/world/look';
 import type { Observation } from '#testing/world/observation';
 import { registerClient } from '#testing/world/register-client';
 import { Timeline } from '#testing/world/timeline';
-import { definitions, masked, offers, type Release, refusals, secretWord, undeclaredFaults } from './app.ts';
+import { definitions, masked, offers, type Release, type Remote, refusals, secretWord, undeclaredFaults } from './app.ts';
 import { wrongInArchive } from './archive.ts';
 import { bulkIn } from './bulk.ts';
 import { wrongInBulkRuns } from './bulk-figures.ts';
@@ -15,11 +15,12 @@ import { BulkRuns } from './bulk-runs.ts';
 import { wrongInCauses } from './cause-records.ts';
 import { operate } from './channels.ts';
 import { Clients, clientName, type Reach, referenceOf, responseQueue, strangerName } from './clients.ts';
+import { ConsumerDesk, consumersIn } from './consumers.ts';
 import { disturb, standsStillMaxMs } from './disturbances.ts';
 import { type AnyFault, Faults, type Profile, profileFrom } from './faults.ts';
 import { Fleet } from './fleet.ts';
 import { forgedWord } from './forgeries.ts';
-import { sources } from './host.ts';
+import { type SimulatedHost, sources } from './host.ts';
 import { Limits } from './limits.ts';
 import { isLook } from './looks.ts';
 import { dueSoon, foundGroups, notifiedIn } from './notified.ts';
@@ -109,6 +110,8 @@ export class World implements Surroundings {
   private readonly clients: Clients;
   private readonly fleet: Fleet;
   private readonly bulkRuns = new BulkRuns();
+  /** In worlds with consumers, what is behind them. */
+  private readonly consumers: ConsumerDesk | undefined;
   private readonly pace: Pace;
   private readonly isRollout: boolean;
   /** In worlds with an edited workflow, the choice whether the next process runs it. */
@@ -135,6 +138,8 @@ export class World implements Surroundings {
     this.faults = new Faults(this.profile, this.chance, (orderId) => this.stateOf(orderId));
     this.limited = limitedIn(seed);
     this.firstLives = this.limited ? undefined : firstLivesIn(seed);
+    const consumed = this.limited || this.firstLives ? undefined : consumersIn(seed);
+    this.consumers = consumed && new ConsumerDesk(this, consumed);
     const writesAndSendsAtomically = this.chance.happens(0.5) && !this.limited;
     const cut = this.chance.pick(['together', 'apart'] as const);
     this.pace = this.chance.happens(0.02) ? paces.days : this.chance.happens(0.1) ? paces.hour : paces.minutes;
@@ -199,7 +204,8 @@ export class World implements Surroundings {
       variables,
       periodMs: this.periodMs,
       isDeployed,
-      portsOf: (host) => ({ ...portsOf(host, this.shared, this.queues, this), remote: this.services.remoteFor(host) }),
+      hasConsumers: this.consumers !== undefined,
+      portsOf: (host) => ({ ...portsOf(host, this.shared, this.queues, this), remote: this.remoteFor(host) }),
       nextRelease: () => this.nextRelease(),
       isBulkVain: bulkIn(seed) && (() => !this.bulkRuns.isAnyFree(this.timeline.now)),
       isNotifierVain: notified && (() => this.shared.unheard?.isAnythingDue(this.timeline.now) !== true),
@@ -215,6 +221,11 @@ export class World implements Surroundings {
       () =>
         `seed ${seed}: ${writesAndSendsAtomically ? 'one transaction' : 'write, then send'}, functions ${cut}, ${JSON.stringify(variables)}`,
     );
+  }
+
+  private remoteFor(host: SimulatedHost): Remote {
+    const handlers = this.consumers?.handlersOn(host);
+    return { ...this.services.remoteFor(host), ...(handlers ? { handlers } : {}) };
   }
 
   /** An announcement starts the bulk function, unless it comes to nobody. */
@@ -238,6 +249,7 @@ export class World implements Surroundings {
     visit(this.reach, this.clients);
     operate(this.reach, this.clients, this.seed);
     addThemes(this.reach, this.services, this.clients, this.seed);
+    this.consumers?.play(this.reach, this.clients);
     const sale = offers.find(({ workflow }) => workflow === 'sale');
     for (let number = this.edited?.between(2, 4) ?? 0; number > 0; number--) this.clients.submitSomething(600 + number, sale);
     const restored = isIn(this.seed, 5);

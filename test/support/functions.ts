@@ -2,6 +2,7 @@ import type { CreateFunction } from '#runtime/function';
 import { create as agent } from '../../functions/agent.ts';
 import { create as bulk } from '../../functions/bulk.ts';
 import { create as children } from '../../functions/children.ts';
+import { create as consumer } from '../../functions/consumer.ts';
 import { create as deadLetter } from '../../functions/dead-letter.ts';
 import { create as notifier } from '../../functions/notifier.ts';
 import { create as scheduler } from '../../functions/scheduler.ts';
@@ -13,6 +14,7 @@ export const functionsByFile: { readonly [file: string]: CreateFunction } = {
   agent,
   bulk,
   children,
+  consumer,
   'dead-letter': deadLetter,
   notifier,
   scheduler,

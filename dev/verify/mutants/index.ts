@@ -2,6 +2,7 @@ import { amending } from './amending.ts';
 import { bulk } from './bulk.ts';
 import { causes } from './causes.ts';
 import { claims, moreClaims } from './claims.ts';
+import { consumers } from './consumers.ts';
 import { entrance } from './entrance.ts';
 import { limits } from './limits.ts';
 import { locks } from './locks.ts';
@@ -36,4 +37,5 @@ export const further: readonly Mutant[] = [
   ...locks,
   ...notifying,
   ...amending,
+  ...consumers,
 ];

@@ -51,17 +51,9 @@ const isSameButTime = (text: string | undefined, detail: Detail): boolean => tex
 const timeOf = (text = '{}'): string => String((JSON.parse(text) as { readonly at?: string }).at);
 
 /** States that an announcement may name as `before` or `after`. */
-const knownStates: ReadonlySet<string> = new Set<ProcessState | 'Compensating' | 'running' | 'unknown' | 'queued' | 'dead-lettered'>([
-  'running',
-  'Pending',
-  'Processing',
-  'Processed',
-  'Error',
-  'Compensating',
-  'unknown',
-  'queued',
-  'dead-lettered',
-]);
+const knownStates: ReadonlySet<string> = new Set<
+  ProcessState | 'Compensating' | 'running' | 'unknown' | 'queued' | 'dead-lettered' | 'open' | 'closed'
+>(['running', 'Pending', 'Processing', 'Processed', 'Error', 'Compensating', 'unknown', 'queued', 'dead-lettered', 'open', 'closed']);
 
 const titles: readonly (readonly [RegExp, string])[] = [
   [/^ord_[a-z0-9]+@\d+\/cause\/\d+\/exception$/, 'Exception Raised'],

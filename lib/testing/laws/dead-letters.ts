@@ -3,7 +3,10 @@ import { type Law, on } from './law.ts';
 
 /** Allowed reasons. "Delivered too often" is not among them, because outages end long before a queue's redelivery limit. */
 const reasons: readonly RegExp[] = [
-  /^This is not a valid message for (an agent|the scheduler)\.$/,
+  /^This is not a valid message for (an agent|the scheduler|a consumer)\.$/,
+  /^The consumer "[a-z-]+" has no message type ".+"\. Expected one of: .+\.$/,
+  /^The body of this [\w.-]+ does not match its schema: .+\.$/,
+  /^\w+: .+ is about nothing\.$/,
   /^This is not a valid submission: .+\.$/,
   /^The submission was refused: \/\w+(\/\w+)* .+\.$/,
   /^The sender is not registered for this client\. Register it with PUT \/clients\/\{id\}\.$/,

@@ -1,4 +1,4 @@
-import { isDeadLetterQueue, sourceQueueOf } from '#ports/messages';
+import { consumerOf, isDeadLetterQueue, sourceQueueOf } from '#ports/messages';
 import { policyDefaults } from '#roles/channels/policy';
 import { type Poison, poisonIn } from '#roles/dead-letters/envelope';
 import { isForged, type Law, on, type Setting } from './law.ts';
@@ -54,7 +54,8 @@ export function failedMessages(setting: Pick<Setting, 'now' | 'toleranceMs' | 'f
           const poison = envelopeIn(queue, body);
           if (poison) {
             ended.add(requestIn(poison.body) ?? '');
-            return wrongIn(poison, deliveries);
+            // Each consumer has its own policy and conversations: see `consumerNeighbors`.
+            return consumerOf(poison.queue) === undefined ? wrongIn(poison, deliveries) : undefined;
           }
           const rejected = queue.endsWith('-replies') && !isForged(body, setting) ? rejectedIn(body) : undefined;
           if (rejected === undefined) return undefined;

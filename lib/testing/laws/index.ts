@@ -23,6 +23,10 @@ import { compensation } from './compensation.ts';
 import { completedSteps } from './completed-steps.ts';
 import { conditionalInstructions } from './conditional-instructions.ts';
 import { confirmation } from './confirmation.ts';
+import { consumerCanary } from './consumer-canary.ts';
+import { consumerCounts } from './consumer-counts.ts';
+import { consumerMessages } from './consumer-messages.ts';
+import { consumerNeighbors } from './consumer-neighbors.ts';
 import { damagedOrders } from './damaged-orders.ts';
 import { deadLetters } from './dead-letters.ts';
 import { effects } from './effects.ts';
@@ -186,6 +190,10 @@ const laws: readonly ((setting: Setting) => Law)[] = [
   deadLetters,
   validMessages,
   failedMessages,
+  consumerMessages,
+  consumerNeighbors,
+  consumerCounts,
+  consumerCanary,
   secrets,
   redaction,
   replyDeadlines,

@@ -12,6 +12,7 @@ import type { LockPolicy } from '#roles/scheduler/lease';
 import type { StepReport } from '#roles/scheduler/step-report';
 import type { Submission, SubmissionProblem } from '#roles/submission/submission';
 import type { AgentObservation, ClockJumps } from './agent-event.ts';
+import type { ConsumerObservation } from './consumer-observation.ts';
 
 /** An observation of the system from outside of its processes. */
 export type Observation =
@@ -116,9 +117,18 @@ export type Observation =
       readonly type: 'delivered';
       readonly queue: string;
       readonly messages: readonly { readonly messageId: string; readonly body: string }[];
+      /** Names the batch, if a consumer received it. */
+      readonly batch?: string;
     }
   /** A function answered a batch: the ids of all messages, and of those that it reports as failed. */
-  | { readonly type: 'answered'; readonly queue: string; readonly came: readonly string[]; readonly failed: readonly string[] }
+  | {
+      readonly type: 'answered';
+      readonly queue: string;
+      readonly came: readonly string[];
+      readonly failed: readonly string[];
+      readonly batch?: string;
+    }
+  | ConsumerObservation
   /** A function changes the visibility of a message. The call may fail to reach the queue. */
   | { readonly type: 'visibility changed'; readonly messageId: string; readonly afterMs: number }
   /** A run of a function returned while nothing else ran in its process. `pendingCalls`: calls without an answer. */

@@ -150,6 +150,21 @@ export function inboxChangedBy(made: PortCall, answer: unknown): Extract<Observa
   return left === undefined ? undefined : { type: 'drained', orderId: left, id };
 }
 
+/** Returns the failure count of a conversation with a consumer that a call has changed; undefined if it changed none. */
+export function countChangedBy(made: PortCall, answer: unknown): Extract<Observation, { type: 'failures counted' }> | undefined {
+  if (!isWritten(answer)) return undefined;
+  const document = documentPutBy(made, answer);
+  const [collection, id] = document
+    ? [document.collection, document.id]
+    : made.site === 'store.removeDocument'
+      ? (made.args as readonly string[])
+      : [];
+  const begin = collections.tracks('');
+  if (!collection?.startsWith(begin) || !/^(conversation|message)\//.test(id ?? '')) return undefined;
+  const failures = Number(document?.content['failures'] ?? 0);
+  return { type: 'failures counted', channel: collection.slice(begin.length), conversation: id ?? '', failures };
+}
+
 const messageIn = ({ content }: Document) => ({ queue: String(content['queue']), body: String(content['body']) });
 
 const inboxOrder = (collection: string): string | undefined => {

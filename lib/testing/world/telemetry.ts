@@ -24,6 +24,7 @@ export const recordingTelemetry = (world: Observer): Telemetry => ({
   ...createTelemetry({ level: 'off', auditLines: false }),
   count: (metric) => {
     world.carriedOut?.(`emitted ${metric}`);
+    if (metric === 'dropped') world.record({ type: 'drop counted' });
     if (metric.length < 5) world.record(failureOf('metric without a name', new Error(metric)));
   },
   measure: (metric, value) => {
@@ -31,7 +32,8 @@ export const recordingTelemetry = (world: Observer): Telemetry => ({
       world.record(failureOf('invalid measurement', new Error(`${metric} ${value}`)));
   },
   log: (level, message, fields = {}) => {
-    const { error, orderId, reason } = fields;
+    const { error, orderId, reason, messageId } = fields;
+    if (message === 'dropped unprocessable message') world.record({ type: 'dropped', messageId: String(messageId) });
     if (!levels.has(level) || message.length < 8 || !hasSubject(fields))
       world.record(failureOf('invalid log line', new Error(`${level}: ${message} ${JSON.stringify(fields)}`)));
     if (error !== undefined) world.record(failureOf(message, error, orderId));
