@@ -82,13 +82,7 @@ const stepText = (step: StepView, order: OrderView): string => {
 /** Returns a summary such as `5 orders: 2 completed, 3 blocked`. */
 export function summaryOf(rows: readonly DemoRow[]): string {
   const ends = Map.groupBy(rows, (row) =>
-    row.problem
-      ? 'refused'
-      : row.order?.processState === 'Error'
-        ? 'blocked'
-        : row.order
-          ? stateText(row.order)
-          : 'not submitted',
+    row.problem ? 'refused' : row.order?.processState === 'Error' ? 'blocked' : row.order ? stateText(row.order) : 'not submitted',
   );
   return `${rows.length} order${rows.length === 1 ? '' : 's'}: ${[...ends].map(([end, { length }]) => `${length} ${end}`).join(', ')}`;
 }

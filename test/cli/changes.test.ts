@@ -49,10 +49,7 @@ describe('the messages to a watcher of an order', () => {
   test('name the fault of a failed step and of its order', () => {
     const fault = { type: 'CardDeclined', source: 'order/charge', message: 'no' };
     const failed = order({ processState: 'Error', fault, steps: [charge({ status: 'Faulting' })] });
-    assert.deepEqual(changesBetween(requested, failed), [
-      'charge failed: CardDeclined',
-      'blocked: CardDeclined at order/charge: no',
-    ]);
+    assert.deepEqual(changesBetween(requested, failed), ['charge failed: CardDeclined', 'blocked: CardDeclined at order/charge: no']);
     assert.deepEqual(changesBetween(failed, requested), ['running again', 'charge requested']);
   });
 

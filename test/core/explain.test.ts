@@ -163,10 +163,7 @@ describe("the explanation of an order's current state", () => {
   test('several activities wait for a person: the explanation names the first and the consequences', () => {
     const raise = (name: string, fault: string): Activity => ({ activity: 'raise', name, fault, message: 'no' });
     const run = started(parallel('order', raise('charge', 'Refused/CardDeclined'), raise('ship', 'AddressInvalid'), raise('tell', 'Busy')));
-    assert.equal(
-      why(run),
-      'Blocked: CardDeclined at order/charge; after that: AddressInvalid at order/ship and Busy at order/tell.',
-    );
+    assert.equal(why(run), 'Blocked: CardDeclined at order/charge; after that: AddressInvalid at order/ship and Busy at order/tell.');
   });
 
   test('an operator compensates the order', () => {

@@ -81,9 +81,7 @@ function blockedText({ activities }: State, { path, fault }: NonNullable<State['
   const next = others.map(([each, { fault }]) => `${reasonText(fault)} at ${each}`);
   const after = next.length > 0 ? `; after that: ${next.join(' and ')}` : '';
   if (isQuestion(fault))
-    return after === ''
-      ? `Waits for an answer at ${path}: ${fault.message}`
-      : `Waits for an answer: ${fault.message} (${path})${after}.`;
+    return after === '' ? `Waits for an answer at ${path}: ${fault.message}` : `Waits for an answer: ${fault.message} (${path})${after}.`;
   const unknown = fault.outcomeUnknown ? '; its outcome is unknown' : '';
   // An exception from outside blocks the whole order, and its source is the step that is meant.
   const place = path === rootPath ? (fault.source ?? path) : path;
