@@ -76,7 +76,7 @@ describe('an exception about which a rule acts', () => {
     const { list, why, waits } = await shownOf(desk, orderId);
     const paused = (await desk.state(orderId)).nextDueAt;
     assert.deepEqual(list, { kind: 'time', path: 'order/two', until: paused });
-    assert.match(why, /^Waits until 2\d{3}-\d\d-\d\d \d\d:\d\d:\d\d before it runs order\/two once more\.$/);
+    assert.match(why, /^Waits until 2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ before it runs order\/two once more\.$/);
     assert.deepEqual(waits, ['order/two time']);
     await desk.clock.advance(61_000);
     await timePasses(desk.clock, desk.supervisor.pass());
