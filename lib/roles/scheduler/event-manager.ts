@@ -13,9 +13,14 @@ import { noteDryUndos, noteRuledUndo } from './ruled-undos.ts';
 /** Most times that one write asks the rules about what the rules did in it. */
 const turnsMax = 12;
 
-/** Asks the rules about the age of the order and about late steps, before the steps are requested again. */
+/**
+ * Asks the rules about the age of the order and about late steps, before the steps are requested again. An exception of the same write
+ * comes first: the times are due again after it, and what a rule does about them must not hide it.
+ */
 export function askAboutTimes(draft: Draft): Draft {
-  if (!asksAboutTimes(draft)) return draft;
+  const { instance, loaded } = draft;
+  const isStopped = instance.state.blocked !== undefined && loaded.instance.state.blocked === undefined;
+  if (isStopped || !asksAboutTimes(draft)) return draft;
   const noted = noteLate(draft);
   return dueEvents(noted).reduce(ask, noted);
 }
