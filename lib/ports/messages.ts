@@ -139,7 +139,17 @@ export const Restart = z.object({ v: z.literal(messageVersion), type: z.literal(
 export const Handle = z.object({ v: z.literal(messageVersion), type: z.literal('handle'), orderId: id, seq: z.int().min(1) });
 
 /** A recovery has undone what a step wrote: the orders that have read it are to hear of it. */
-export const Undone = z.object({ v: z.literal(messageVersion), type: z.literal('undone'), orderId: id, path: id });
+export const Undone = z.object({
+  v: z.literal(messageVersion),
+  type: z.literal('undone'),
+  orderId: id,
+  path: id,
+  /** When it was undone: milliseconds since 1970. An older process does not say so. */
+  undoneAt: z.int().optional(),
+  /** How often somebody has looked for its consumers before. Absent: never. */
+  looks: z.int().min(1).optional(),
+});
+export type Undone = z.infer<typeof Undone>;
 
 /** Messages that an agent accepts. */
 export const ToAgent = z.discriminatedUnion('type', [Request, Cancel]);

@@ -1,7 +1,8 @@
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import type { Documents } from '#ports/documents';
-import { queueNames, timeText } from '#ports/messages';
+import { UnreadableRecordError } from '#ports/errors';
+import { queueNames, timeText, type Undone } from '#ports/messages';
 import type { Outgoing, Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
 import { decodeInstance } from '#roles/scheduler/instance';
@@ -30,18 +31,26 @@ export interface Inconsistency {
   readonly isTooMany?: true | undefined;
 }
 
+/** When consumers are looked for again, and how often at most: for a day. */
+const nextLookMs = 900_000;
+const looksMax = 96;
+
 /**
- * Tells each order that has read what a step wrote that the write is undone: one message for each order (F-152). A repetition sends the
- * same messages again. Source: people.md §12.
+ * Tells each order that has read what a step wrote that the write is undone: one message for each order (F-152). Looks again later until
+ * each of them has noted it, because a message may be lost, and the record of a use may come late. Source: people.md §12.
  */
-export async function tellConsumers(orderId: string, path: string, { store, queues, clock, definitions }: Ports): Promise<void> {
+export async function tellConsumers({ orderId, path, undoneAt: given, looks = 0 }: Undone, ports: Ports): Promise<void> {
+  const { store, queues, clock, definitions } = ports;
   const found = await store.load(orderId);
   const program = found && definitions.programOf(found.state);
   if (!found || !program) return;
   const journal = wholeJournal(await store.pages(orderId), decodeInstance(found.state).tail);
-  const writes = writesOf(program, orderId, journal, path).filter(({ undoneAt }) => undoneAt !== undefined);
-  const { items, more } = await consumersOf(writes, store);
-  const undoneAt = Math.max(...writes.map((write) => write.undoneAt ?? 0));
+  const undone = writesOf(program, orderId, journal, path).filter((write) => write.undoneAt !== undefined);
+  const undoneAt = given ?? Math.max(...undone.map((write) => write.undoneAt ?? 0));
+  const { items, more } = await consumersOf(
+    undone.filter((write) => write.undoneAt === undoneAt),
+    store,
+  );
   const id = `${orderId}/${path}/${undoneAt}`;
   const causedBy = causeOfRecovery(orderId, journal, undoneAt);
   const told = (order: string, about: Pick<Inconsistency, 'uses' | 'isTooMany'>): Outgoing => ({
@@ -54,8 +63,34 @@ export async function tellConsumers(orderId: string, path: string, { store, queu
       inconsistency: { id, cause: { orderId, path }, causedBy, ...about },
     }),
   });
-  const messages = [...Map.groupBy(items, (each) => each.orderId)].map(([order, uses]) => told(order, { uses: uses.map(useOf) }));
-  await queues.send([...messages, ...(more ? [told(orderId, { uses: [], isTooMany: true })] : [])]);
+  const consumers = [...Map.groupBy(items, (each) => each.orderId)].map(([order, uses]) => ({ order, about: { uses: uses.map(useOf) } }));
+  const all = more ? [...consumers, { order: orderId, about: { uses: [], isTooMany: true as const } }] : consumers;
+  const open = looks === 0 ? all : await without(all, ({ order }) => hasNoted(order, id, store));
+  const isLast = looks > 0 && (open.length === 0 || looks >= looksMax);
+  const again = { v: 1, type: 'undone', orderId, path, undoneAt, looks: looks + 1 } satisfies Undone;
+  await queues.send([
+    ...open.map(({ order, about }) => told(order, about)),
+    ...(isLast || undone.length === 0 ? [] : [{ queue: queueNames.submissions, body: JSON.stringify(again), delayMs: nextLookMs }]),
+  ]);
+}
+
+async function without<T>(all: readonly T[], isDone: (each: T) => Promise<boolean>): Promise<readonly T[]> {
+  const open: T[] = [];
+  for (const each of all) if (!(await isDone(each))) open.push(each);
+  return open;
+}
+
+/** Whether an order has noted an undo. An order that is gone, or that nobody can read, is not told any more. */
+async function hasNoted(orderId: string, id: string, store: Ports['store']): Promise<boolean> {
+  try {
+    const found = await store.load(orderId);
+    if (!found) return true;
+    const journal = wholeJournal(await store.pages(orderId), decodeInstance(found.state).tail);
+    return journal.some((entry) => entry.type === 'InconsistencyFound' && entry.id === id);
+  } catch (error) {
+    if (error instanceof UnreadableRecordError) return error.newerUntil === undefined;
+    throw error;
+  }
 }
 
 const useOf = ({ path, object }: Consumer) => ({ path, object });

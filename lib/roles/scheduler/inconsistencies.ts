@@ -18,10 +18,11 @@ export function noteUndone(draft: Draft): Draft {
   const recovering = loaded.instance.state.recovering ?? instance.state.recovering;
   if (draft.needs !== undefined || recovering === undefined) return draft;
   const added = instance.tail.filter(({ seq }) => seq > loaded.instance.seq);
-  const entries = added.flatMap((fact): readonly OutboxEntry[] => {
-    const path = undoneIn(draft, fact);
-    if (path === undefined || !writes(draft, path)) return [];
-    const message = { v: 1, type: 'undone', orderId: record.orderId, path };
+  // An undo that a person has marked as done leaves two lines.
+  const undone = new Map(added.flatMap((fact) => (undoneIn(draft, fact) === undefined ? [] : [[undoneIn(draft, fact) ?? '', fact]])));
+  const entries = [...undone].flatMap(([path, fact]): readonly OutboxEntry[] => {
+    if (!writes(draft, path)) return [];
+    const message = { v: 1, type: 'undone', orderId: record.orderId, path, undoneAt: fact.at };
     return [{ id: `${announcedAs(record)}/undone/${fact.seq}`, kind: 'status', channel: queueNames.submissions, message }];
   });
   return entries.length === 0 ? draft : addToOutbox(draft, entries);

@@ -60,7 +60,7 @@ export function createSubmissionConsumer(
     const handle = Handle.safeParse(given).data;
     if (handle) return beginHandlerOrder(handle.orderId, handle.seq, system);
     const undone = Undone.safeParse(given).data;
-    if (undone) return tellConsumers(undone.orderId, undone.path, system);
+    if (undone) return tellConsumers(undone, system);
     const parsed = SubmissionMessage.safeParse(given);
     if (!parsed.success)
       throw new UnreadableMessageError(
