@@ -34,9 +34,9 @@ import * as z from 'zod';
 import type { Definitions } from '#ports/definitions';
 import { loadDefinitions } from '#roles/definitions/load';
 import { channels, consumersOn, type Handlers } from './consumer-app.ts';
+import { objectWorkflows } from './object-workflows.ts';
+import { About, Bulk, Effect, nobody, OutOfStock, Refused, stock, undoing } from './stock.ts';
 
-const Refused = fault('Refused');
-const OutOfStock = fault('OutOfStock', Refused);
 const CardDeclined = fault('CardDeclined', Refused);
 const NoRoom = fault('NoRoom', Refused);
 /** Most workflows have no handler for it: the order waits for a person. */
@@ -45,6 +45,8 @@ const AddressInvalid = fault('AddressInvalid');
 /** Faults that an operation may refuse with; an operation that is not in the table refuses nothing. */
 export const refusals: { readonly [operation: string]: FaultType } = {
   'stock.reserve': OutOfStock,
+  'stock.book': OutOfStock,
+  'stock.take': OutOfStock,
   'bank.charge': CardDeclined,
   'carrier.ship': AddressInvalid,
   'hotel.book': NoRoom,
@@ -54,10 +56,6 @@ export const undeclaredFaults: ReadonlySet<string> = new Set(['TooLate']);
 /** Operations of a service without idempotency. */
 export const atMostOnce: ReadonlySet<string> = new Set(['ledger.enter', 'ledger.post']);
 
-/** The stricter deployment refuses an input with `tooMuch`: see `stricter.ts`. */
-const About = z.object({ what: z.string(), tooMuch: z.literal(false).optional() });
-/** The name of the effect: the idempotency key of its request. */
-const Effect = z.object({ id: z.string() });
 /** With a secret that only the service and the undo may see: see `secretOf`. */
 const Booking = z.object({ id: z.string(), key: z.object({ code: secret(z.string()) }) });
 /** The content of a safe: its secrets are so short that no text can be searched for them. */
@@ -69,21 +67,9 @@ const Sealed = z.object({ item: secret(z.string()) });
 /** The agent refuses a call with a longer item. */
 const Short = z.object({ item: z.string().max(20) });
 const Items = z.object({ items: z.array(z.string()) });
-/** The length of the text that the warehouse returns. */
-const Bulk = z.object({ characters: z.number() });
-const Text = z.object({ id: z.string(), text: z.string() });
 /** The body of an order that takes the same text three times. */
 const Thrice = z.object({ one: z.string(), two: z.string(), three: z.string() });
 
-const nobody = (): never => {
-  throw new Error('Nobody stands behind these operations: see `appOn`.');
-};
-const undoing = operation({ input: Effect, output: Effect, run: nobody });
-const stock = defineAgent('stock', {
-  reserve: operation({ input: About, output: Effect, faults: [OutOfStock], run: nobody }),
-  release: undoing,
-  describe: operation({ input: Bulk, output: Text, run: nobody }),
-});
 const bank = defineAgent('bank', {
   charge: operation({ input: About, output: Effect, faults: [CardDeclined], attemptsMax: 2, run: nobody }),
   refund: undoing,
@@ -370,12 +356,13 @@ const app = defineApp({
     bulky,
     voyage,
     handling,
+    ...objectWorkflows,
   ],
   agents: [stock, bank, carrier, hotel, mail, ledger],
 });
 
 /** Workflows that a client may submit, each with the body of an order. */
-export const offers: readonly { readonly workflow: string; readonly body: { readonly [field: string]: string | string[] } }[] = [
+export const offers: readonly { readonly workflow: string; readonly body: { readonly [field: string]: string | string[] | number } }[] = [
   ...['approval', 'trip', 'weekend', 'journey', 'tour', 'renewal'].map((workflow) => ({
     workflow,
     body: { item: 'tea' },

@@ -13,7 +13,15 @@ import { isOfBulkRun } from '#testing/world/bulk-records';
 import { Channels } from '#testing/world/channels';
 import { instrumented, type PortCall } from '#testing/world/instrumented-ports';
 import { peopleRecordsBy } from '#testing/world/people-records';
-import { countChangedBy, documentPutBy, inboxChangedBy, isDeadLetter, type Stored, storedBy } from '#testing/world/port-observer';
+import {
+  countChangedBy,
+  documentPutBy,
+  inboxChangedBy,
+  isDeadLetter,
+  objectNotedBy,
+  type Stored,
+  storedBy,
+} from '#testing/world/port-observer';
 import { roleAtWork } from './at-work.ts';
 import { responseQueue } from './clients.ts';
 import { consumerTurnedBy } from './consumers.ts';
@@ -146,6 +154,8 @@ export class Shared {
     if (document && isOfBulkRun(document)) this.around.record({ type: 'bulk recorded', document });
     const ofPeople = this.receivers && peopleRecordsBy(made, answer);
     if (ofPeople) this.around.record(ofPeople);
+    const use = document && objectNotedBy(document);
+    if (use) this.around.record(use);
     const kept = inboxChangedBy(made, answer);
     if (kept) this.around.record(kept);
     if (document && isDeadLetter(document))

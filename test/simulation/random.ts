@@ -34,7 +34,9 @@ export function chanceOf(seed: number): Chance {
 const oneIn = 15;
 
 /** Returns the random sequence of a theme; undefined if this world does not have it. */
-export const isIn = (seed: number, theme: number) => {
-  const chance = chanceOf(seed + 3_000_003 + theme * 1_000_000);
+export const isIn = (seed: number, theme: number): Chance | undefined => {
+  const chance = themeOf(seed, theme);
   return chance.happens(1 / oneIn) ? chance : undefined;
 };
+
+export const themeOf = (seed: number, theme: number): Chance => chanceOf(seed + 3_000_003 + theme * 1_000_000);

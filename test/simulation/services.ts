@@ -5,12 +5,22 @@ import { failureOf } from '#testing/world/telemetry';
 import { atMostOnce, openingOf, type Remote, refusals, safeOf, secretOf } from './app.ts';
 import type { Site, Victim } from './faults.ts';
 import type { SimulatedHost } from './host.ts';
+import { shelfOf, usesOf } from './stock.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** The record of a service for one idempotency key. The same key always gets the same answer. */
 interface Known {
   readonly operation: string;
   readonly answer: 'done' | 'refused';
+}
+
+/** One use of objects, as the warehouse has noted it. */
+export interface LedgerLine {
+  readonly key: string;
+  /** By the clock of the world. */
+  readonly at: number;
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
 }
 
 /** The remote services: no crash of a host undoes their effects. */
@@ -25,6 +35,8 @@ export class Services {
   readonly lasts = new Map<string, () => number>();
   /** Additional refusals of operations, by name. */
   readonly refuses = new Map<string, (orderId: string) => boolean>();
+  /** The uses of objects, oldest first. */
+  readonly ledger: LedgerLine[] = [];
   private readonly known = new Map<string, Known>();
 
   constructor(around: Surroundings, effects: ReadonlyMap<string, Effect>) {
@@ -148,6 +160,8 @@ export class Services {
   private effect(operation: string, key: string, input: unknown): void {
     const undoes = (input as { id?: string }).id;
     this.around.narrate(() => `${operation} is done for ${key}`);
+    const uses = usesOf(operation, key, input);
+    if (uses.reads.length + uses.writes.length > 0) this.ledger.push({ key, at: this.around.timeline.now, ...uses });
     this.around.record({ type: 'effect', operation, key, ...(undoes === undefined ? {} : { undoes }) });
   }
 }
@@ -155,6 +169,7 @@ export class Services {
 const answerTo = (operation: string, key: string, input?: unknown) => ({
   id: key,
   ...(operation === 'stock.describe' ? { text: 'x'.repeat((input as { readonly characters: number }).characters) } : {}),
+  ...(operation === 'stock.book' || operation === 'stock.take' ? { shelf: shelfOf(key) } : {}),
   ...(operation === 'hotel.book' ? { key: { code: secretOf(key) } } : {}),
   ...(operation === 'hotel.lock' ? { safe: safeOf(key) } : {}),
 });

@@ -76,6 +76,8 @@ export function describe(observation: Observation): string {
       return `${observation.orderId} is locked, and keeps ${observation.body}`;
     case 'drained':
       return `${observation.orderId} forgets ${observation.id}`;
+    case 'object noted':
+      return `${observation.use.path} of ${observation.use.orderId} is noted: ${observation.use.use} of ${observation.object}`;
     case 'metered':
       return `${observation.write} of ${observation.orderId} has ${observation.bytes} bytes: ${observation.outcome}`;
     case 'forgotten':

@@ -7,6 +7,7 @@ import { corrupt } from './corruption.ts';
 import { forge } from './forgeries.ts';
 import { lockOrders } from './locks.ts';
 import { notifiedIn, notifyPeople } from './notified.ts';
+import { shareObjects } from './objects.ts';
 import { isIn } from './random.ts';
 import { rulePeople } from './ruled.ts';
 import type { Services } from './services.ts';
@@ -34,7 +35,7 @@ const entering = offers.filter(({ workflow }) => workflow === 'entry' || workflo
 const shipping = offers.filter(({ workflow }) => workflow === 'sale' || workflow === 'tour');
 
 /** Adds the themes of a world. Each theme has a separate random sequence, so that it does not change other worlds. */
-export function addThemes(reach: Reach, services: Services, clients: Clients, seed: number): void {
+export function addThemes(reach: Reach, services: Services, clients: Clients, seed: number, objectOrders?: number): void {
   sicken(reach.around, services, clients, seed);
   deployStricter(reach.around, services, clients, seed);
   lockAway(clients, seed);
@@ -51,6 +52,7 @@ export function addThemes(reach: Reach, services: Services, clients: Clients, se
   lockOrders(reach, clients, seed);
   notifyPeople(reach, clients, notifiedIn(seed));
   amendOrders(reach, services, clients, seed);
+  shareObjects(reach, services, clients, seed, objectOrders);
 }
 
 /** Submits orders whose steps return secrets that are too short to be searched for. */

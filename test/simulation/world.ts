@@ -24,6 +24,7 @@ import { type SimulatedHost, sources } from './host.ts';
 import { Limits } from './limits.ts';
 import { isLook } from './looks.ts';
 import { dueSoon, foundGroups, notifiedIn } from './notified.ts';
+import { wrongInBooks } from './object-books.ts';
 import { portsOf, Shared } from './ports.ts';
 import { daysLateMaxMs, SimulatedQueues } from './queues.ts';
 import { type Chance, chanceOf, isIn } from './random.ts';
@@ -100,6 +101,8 @@ export class World implements Surroundings {
   readonly chance: Chance;
   readonly faults: Faults;
   readonly seed: number;
+  /** How many orders share objects; undefined: as the seed has it. */
+  private readonly objectOrders: number | undefined;
   private readonly profile: Profile;
   private readonly story: ((line: string) => void) | undefined;
   private readonly queues = new SimulatedQueues(this);
@@ -130,8 +133,9 @@ export class World implements Surroundings {
   /** The interval of each supervisor, as long as faults may happen. */
   readonly periodMs: number;
 
-  constructor(seed: number, story?: (line: string) => void) {
+  constructor(seed: number, story?: (line: string) => void, { objectOrders }: { readonly objectOrders?: number } = {}) {
     this.seed = seed;
+    this.objectOrders = objectOrders;
     this.story = story;
     this.chance = chanceOf(seed);
     this.profile = profileFrom(this.chance);
@@ -248,7 +252,7 @@ export class World implements Surroundings {
     for (let number = this.chance.pick([3, 3, 4, 6]); number > 0; number--) this.clients.submitSomething(number);
     visit(this.reach, this.clients);
     operate(this.reach, this.clients, this.seed);
-    addThemes(this.reach, this.services, this.clients, this.seed);
+    addThemes(this.reach, this.services, this.clients, this.seed, this.objectOrders);
     this.consumers?.play(this.reach, this.clients);
     const sale = offers.find(({ workflow }) => workflow === 'sale');
     for (let number = this.edited?.between(2, 4) ?? 0; number > 0; number--) this.clients.submitSomething(600 + number, sale);
@@ -273,6 +277,7 @@ export class World implements Surroundings {
     if (this.broken.length === 0) this.broken.push(...(await wrongInCauses(this.shared.store, this.history, this.timeline.now, isWhole)));
     if (this.broken.length === 0) this.broken.push(...(await wrongInArchive(this.shared.store, this.history)));
     if (this.broken.length === 0) this.broken.push(...(await wrongInBulkRuns(this.bulkRuns.all, this.shared.store)));
+    if (this.broken.length === 0) this.broken.push(...wrongInBooks(this.services.ledger, this.history, this.toleranceMs));
     await this.shared.database.close();
     return this.outcome();
   }

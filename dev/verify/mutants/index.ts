@@ -8,6 +8,7 @@ import { limits } from './limits.ts';
 import { locks } from './locks.ts';
 import type { Mutant } from './mutant.ts';
 import { notifying } from './notifying.ts';
+import { objects } from './objects.ts';
 import { rebuilding } from './rebuilding.ts';
 import { recovering } from './recovering.ts';
 import { moreReplies, replies } from './replies.ts';
@@ -38,4 +39,5 @@ export const further: readonly Mutant[] = [
   ...notifying,
   ...amending,
   ...consumers,
+  ...objects,
 ];

@@ -9,13 +9,14 @@ type Sent = { readonly orderId?: string; readonly idempotencyKey?: string; reado
 /** Whether a fact allows a completed step to be requested as a new effect. */
 const allowsNewEffect = (fact: JournalEntry, path: string): boolean =>
   fact.type === 'InstructionGiven' ||
+  (fact.type === 'RuleActed' && fact.action.kind === 'recover') ||
   (fact.type === 'MarkedCompensated' && isAround(fact.path, path)) ||
   (fact.type === 'ActivityClosed' && fact.result === 'Compensated' && isAround(undonePath(fact.path), path));
 const isAround = (outer: string, path: string): boolean => path === outer || path.startsWith(`${outer}/`);
 
 /**
- * A step or an undo that is recorded as done is never requested again under its key. A new effect needs an undo or an instruction of an
- * operator first (S6).
+ * A step or an undo that is recorded as done is never requested again under its key. A new effect needs an undo, an instruction of an
+ * operator or a recovery by a rule first (S6).
  */
 export function completedSteps({ writesAndSendsAtomically }: Pick<Setting, 'writesAndSendsAtomically'>): Law {
   /** Journal line of each completion, by idempotency key. */

@@ -1,6 +1,7 @@
 import type { State } from '#core/data/state';
 import type { Program } from '#core/definition/program';
 import { workingSteps } from '#core/engine/lateness';
+import { ruleFaults } from '#core/rules/faults';
 import type { Note, StateRecord } from '#ports/records';
 import { decodeInstance } from '#roles/scheduler/instance';
 import type { Tracked } from '#testing/world/history';
@@ -83,11 +84,15 @@ function wrongCount({ orderId, state, instance, newFacts }: Tracked, program: Pr
     : `order ${orderId} has failureCount ${state.failureCount}, but the largest count of a running step is ${most}`;
 }
 
-/** Whether a rule has only said that a person must decide. */
+/** Whether a rule has only said that a person must decide, or could not do what it says. */
 const isLeftToPerson = (facts: Tracked['newFacts']): boolean =>
-  facts.some((fact) => fact.type === 'RuleActed' && fact.action.kind === 'raise' && fact.action.toPerson);
+  facts.some(
+    (fact) =>
+      (fact.type === 'RuleActed' && fact.action.kind === 'raise' && fact.action.toPerson) ||
+      (fact.type === 'OrderBlocked' && fact.fault.type === ruleFaults.failed),
+  );
 
 const isHandedOver = (facts: Tracked['newFacts']): boolean => facts.some(({ type }) => type === 'HandlerStarted');
 
 /** Instructions that leave the counts unchanged. */
-export const keepsCounts: ReadonlySet<string> = new Set(['suspend', 'resume', 'amend']);
+export const keepsCounts: ReadonlySet<string> = new Set(['suspend', 'resume', 'amend', 'acknowledge']);

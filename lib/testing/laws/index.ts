@@ -69,6 +69,7 @@ import { quarantine } from './quarantine.ts';
 import { rebuiltOrders } from './rebuilt-orders.ts';
 import { recordedEvents } from './recorded-events.ts';
 import { records } from './records.ts';
+import { maskedFaults, recoveredScopes } from './recoveries.ts';
 import { redaction } from './redaction.ts';
 import { redelivery } from './redelivery.ts';
 import { refusalReasons } from './refusal-reasons.ts';
@@ -94,6 +95,7 @@ import { storeLimits } from './store-limits.ts';
 import { submissions } from './submissions.ts';
 import { suspendedOrders } from './suspended-orders.ts';
 import { undoOrder } from './undo-order.ts';
+import { undoneWrites } from './undone-writes.ts';
 import { unknownOutcomes } from './unknown-outcomes.ts';
 import { validMessages } from './valid-messages.ts';
 
@@ -129,6 +131,9 @@ const laws: readonly ((setting: Setting) => Law)[] = [
   orderLocks,
   keptMessages,
   keptFirst,
+  undoneWrites,
+  maskedFaults,
+  recoveredScopes,
   leaseDurations,
   processState,
   () => exceptDamaged(pinnedVersions()),

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { StepState } from '#core/data/step-state';
 import type { StateRecord } from '#ports/records';
 import type { JournalEntry } from '#roles/scheduler/instance';
@@ -41,7 +42,8 @@ interface Known extends Pick<Setting, 'signals'> {
 }
 
 /** Returns why the instruction should have been refused in the state before it. */
-function notFeasible({ kind }: Given, { processState, suspended }: StateRecord, { before }: Tracked): string | undefined {
+function notFeasible({ kind }: Given, { processState, suspended, open = [] }: StateRecord, { before }: Tracked): string | undefined {
+  if (kind === 'acknowledge') return processState === 'Error' || open.length > 0 ? undefined : 'was applied although nothing was open';
   if (processState === 'Processed') return 'was applied although the order was finished';
   if (kind === 'terminate' || kind === 'amend') return undefined;
   if (kind === 'suspend' && (suspended || processState === 'Error')) return `was applied although the order was ${processState}`;
@@ -54,12 +56,26 @@ function notFeasible({ kind }: Given, { processState, suspended }: StateRecord, 
   return needsError && processState !== 'Error' ? `was applied although the order was ${processState}` : undefined;
 }
 
+const continuing: ReadonlySet<string> = new Set([
+  'OrderBlocked',
+  'AttemptFailed',
+  'ActivityClosed',
+  'StepRequested',
+  'StepExtended',
+  'RuleActed',
+]);
+
 /** Returns how the state after the write differs from the meaning of the instruction. */
 function wrongEffect({ kind, after }: Given, order: Tracked): string | undefined {
   const { state, before, instance, newFacts } = order;
   const isBlocked = newFacts.some(({ type }) => type === 'OrderBlocked');
   // An amendment starts nothing: see `given-handlers.ts`.
   if (kind === 'amend') return undefined;
+  // Other messages may change the order in the same write.
+  if (kind === 'acknowledge')
+    return newFacts.some(({ type }) => continuing.has(type)) || isDeepStrictEqual(before?.state.activities, instance.state.activities)
+      ? undefined
+      : 'changed its steps';
   // A rule may suspend an order in the write in which a person resumes it.
   if (state.suspended && isSuspendedByRule(newFacts)) return undefined;
   if (kind === 'mark-compensated' && before?.state.phase === 'suspended') return wrongMark(order);

@@ -40,7 +40,7 @@ export function invalidSubmissions({ client, responseQueue }: Pick<Setting, 'cli
     }
     if (observation.type === 'dead-lettered') deadLetters.add(observation.message.body);
     if (observation.type !== 'sent') return undefined;
-    const isSubmission = observation.queue === queueNames.submissions && !isHandle(observation.body);
+    const isSubmission = observation.queue === queueNames.submissions && !isOfSystem(observation.body);
     if (isSubmission && !posted.has(observation.body)) posted.set(observation.body, validSubmission(observation.body));
     return observation.queue.startsWith('redress-response-') ? checkRefusal(observation.queue, observation.body, history) : undefined;
   };
@@ -79,8 +79,8 @@ export function invalidSubmissions({ client, responseQueue }: Pick<Setting, 'cli
   };
 }
 
-/** Whether a message begins the handler of an exception. */
-const isHandle = (body: string): boolean => /^\{[^{}]*"type":"handle"/.test(body);
+/** Whether a message begins the handler of an exception, or looks for the consumers of an undone write. */
+const isOfSystem = (body: string): boolean => /^\{[^{}]*"type":"(handle|undone)"/.test(body);
 
 /** Whether each problem has a pointer and a sentence, and one is the expected problem. */
 const names = (problems: readonly SubmissionProblem[], expected: string): boolean =>

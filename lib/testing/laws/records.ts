@@ -36,9 +36,9 @@ export const records = ({ mayWait }: Pick<Setting, 'mayWait'>): Law => ({
   }),
 });
 
-/** Ids of messages that cause writes: wake-ups, replies by request id, heartbeats with their time, handlers that ended, bulk runs, questions that nobody takes, instructions and calls by id. */
+/** Ids of messages that cause writes: wake-ups, replies by request id, heartbeats with their time, handlers that ended, bulk runs, questions that nobody takes, undone writes, instructions and calls by id. */
 const messageId =
-  /^(wake-up@\d{4}-\d\d-\d\dT[\d:.]+Z|ord_[a-z2-7]+\/.+#\d+\.\d+(@\d{4}-\d\d-\d\dT[\d:.]+Z)?|(unreadable|cancel)@ord_[a-z2-7]+|handled@\d+|bulk\/blk_[0-9a-f]+|tsk_[a-z2-7]+_\d+\/(late|empty)\/\d+|[a-z]+-\d+(\/(\d+|again))?)$/;
+  /^(wake-up@\d{4}-\d\d-\d\dT[\d:.]+Z|ord_[a-z2-7]+\/.+#\d+\.\d+(@\d{4}-\d\d-\d\dT[\d:.]+Z)?|(unreadable|cancel)@ord_[a-z2-7]+|handled@\d+|ord_[a-z2-7]+\/[\w/[\]-]+\/\d{13}|bulk\/blk_[0-9a-f]+|tsk_[a-z2-7]+_\d+\/(late|empty)\/\d+|[a-z]+-\d+(\/(\d+|again))?)$/;
 
 function wrongInLock({ processState, suspended, lockedBy, outcome, fault }: StateRecord): string | undefined {
   if (processState === 'Processed' && suspended) return 'finished and suspended';

@@ -35,6 +35,7 @@ function reasonsFor(observation: Instructed, order: Tracked, { isExpired, signal
   const { decision } = observation;
   const { processState, suspended, outcome } = order.state;
   const { ending } = order.instance.state;
+  if (decision.kind === 'acknowledge') return whyNotAcknowledged(order.state);
   if (processState === 'Processed') return [`The order is finished (${outcome}). Submit a new one instead.`];
   if (decision.kind === 'mark-compensated') return whyNotMarked(decision.path, failingUndosOf(order), order);
   if (decision.kind === 'resume') return ['The order is not suspended: there is nothing to resume.'];
@@ -82,6 +83,11 @@ function whyNotSignaled(
   const another = `${begin}It may still wait for: ${known}.`;
   return [known !== undefined && name !== known && reason === another ? another : nothing];
 }
+
+const whyNotAcknowledged = ({ processState, outcome }: StateRecord): readonly string[] =>
+  processState === 'Processed'
+    ? [`The order is finished (${outcome}), and nothing of it waits for a person.`]
+    : ['The order has no open exception: there is nothing to acknowledge.'];
 
 const whyNotSuspended = ({ suspended, processState }: StateRecord): readonly string[] => [
   ...(suspended ? ['The order is already suspended.'] : []),

@@ -1,6 +1,8 @@
+import { rootPath } from '#core/definition/definition';
+import type { StoredEntry } from '#roles/scheduler/instance';
 import type { Law } from './law.ts';
 
-/** Each undo reverses the newest effect that is not undone yet (S11, F-101). */
+/** Each undo reverses the newest effect that is not undone yet, or the newest of the scope that somebody has undone (S11, F-101). */
 export const undoOrder = (): Law => ({
   name: 'undo order',
   atEnd: (history) =>
@@ -14,7 +16,9 @@ export const undoOrder = (): Law => ({
       );
       /** Open activities. A step with the effect of an earlier run and another input is undone before its next request. */
       const begun = new Set<string>();
+      let scope: string = rootPath;
       for (const fact of journal) {
+        scope = scopeAfter(fact, scope);
         if (fact.type === 'ActivityStarted') begun.add(fact.path);
         if (fact.type !== 'ActivityClosed') continue;
         begun.delete(fact.path);
@@ -22,10 +26,25 @@ export const undoOrder = (): Law => ({
         if (fact.result === 'Succeeded' && canBeUndone.has(fact.path) && !done.includes(fact.path)) done.push(fact.path);
         const path = fact.result === 'Compensated' ? fact.path.replace(/\/undo$/, '') : undefined;
         if (path === undefined || !done.includes(path)) continue;
-        if (done.at(-1) !== path && !begun.has(path))
-          wrong.push(`order ${orderId}: ${path} was undone before ${done.at(-1)}, which was done later`);
+        const newest = done.findLast((each) => isIn(each, scope));
+        if (newest !== path && !begun.has(path)) wrong.push(`order ${orderId}: ${path} was undone before ${newest}, which was done later`);
         done.splice(done.lastIndexOf(path), 1);
       }
       return wrong;
     }),
 });
+
+const isIn = (path: string, scope: string): boolean => path === scope || path.startsWith(`${scope}/`);
+
+/** Returns the activity inside which an instruction or a rule undoes; the whole order as soon as it goes on. */
+function scopeAfter(fact: StoredEntry, scope: string): string {
+  if (fact.type === 'StepRequested' && !fact.path.endsWith('/undo')) return rootPath;
+  if (fact.type === 'RuleActed' && fact.action.kind === 'recover') return around(fact.action.path);
+  if (fact.type !== 'InstructionGiven') return scope;
+  const path = fact.after?.['path'];
+  if (fact.kind === 'compensate' && typeof path === 'string') return path;
+  if (fact.kind === 'recover' && typeof path === 'string') return around(path);
+  return fact.kind === 'cancel' || fact.kind === 'compensate' || fact.kind === 'recover' ? rootPath : scope;
+}
+
+const around = (path: string = rootPath): string => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : path);

@@ -8,6 +8,7 @@ import type { DeadLetter } from '#roles/dead-letters/dead-letter';
 import type { InstructionPlan } from '#roles/operator/feasibility';
 import type { Instructed } from '#roles/operator/instruct';
 import type { Decision } from '#roles/operator/instruction';
+import type { ObjectUse } from '#roles/recovery/objects';
 import type { LockPolicy } from '#roles/scheduler/lease';
 import type { StepReport } from '#roles/scheduler/step-report';
 import type { Submission, SubmissionProblem } from '#roles/submission/submission';
@@ -110,6 +111,8 @@ export type Observation =
   /** A message that met a person's lock was kept under this id, or was forgotten again. */
   | { readonly type: 'kept'; readonly orderId: string; readonly id: string; readonly queue: string; readonly body: string }
   | { readonly type: 'drained'; readonly orderId: string; readonly id: string }
+  /** The record of a step's use of an object was written after the write of its order. */
+  | { readonly type: 'object noted'; readonly object: string; readonly use: ObjectUse }
   /** A message was purged from its queue. */
   | { readonly type: 'purged'; readonly body: string }
   /** A function received a batch. */

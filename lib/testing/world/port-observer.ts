@@ -6,6 +6,7 @@ import type { OrderRecord, StateRecord } from '#ports/records';
 import type { SentWithWrite, Store } from '#ports/store';
 import { type DeadLetter, deadLetterIn } from '#roles/dead-letters/dead-letter';
 import { openedLetterNow } from '#roles/dead-letters/kept-body';
+import { objectUseIn } from '#roles/recovery/objects';
 import { isOfBulkRun } from './bulk-records.ts';
 import type { Channels } from './channels.ts';
 import type { PortCall } from './instrumented-ports.ts';
@@ -48,6 +49,8 @@ export class PortObserver {
     if (stored) this.written(stored);
     const document = documentPutBy(made, answer);
     if (document) this.documentPut(document);
+    const use = document && objectNotedBy(document);
+    if (use) this.world.record(use);
     const inbox = inboxChangedBy(made, answer);
     if (inbox) this.world.record(inbox);
     switch (site) {
@@ -163,6 +166,13 @@ export function countChangedBy(made: PortCall, answer: unknown): Extract<Observa
   if (!collection?.startsWith(begin) || !/^(conversation|message)\//.test(id ?? '')) return undefined;
   const failures = Number(document?.content['failures'] ?? 0);
   return { type: 'failures counted', channel: collection.slice(begin.length), conversation: id ?? '', failures };
+}
+
+/** Returns the use of an object that a document records; undefined for other documents. */
+export function objectNotedBy(document: Document): Extract<Observation, { type: 'object noted' }> | undefined {
+  const begin = collections.object('');
+  if (!document.collection.startsWith(begin)) return undefined;
+  return { type: 'object noted', object: document.collection.slice(begin.length), use: objectUseIn(document) };
 }
 
 const messageIn = ({ content }: Document) => ({ queue: String(content['queue']), body: String(content['body']) });

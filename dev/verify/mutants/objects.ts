@@ -1,0 +1,86 @@
+import type { Mutant } from './mutant.ts';
+
+const consumers = 'lib/roles/recovery/consumers.ts';
+const telling = 'lib/roles/recovery/inconsistencies.ts';
+const masking = 'lib/roles/scheduler/masking.ts';
+
+/** Mistakes about orders that share objects: who hears of an undone write, what a recovery masks, and at what it looks first. */
+export const objects: readonly Mutant[] = [
+  {
+    name: 'readers before a write hear of its undo',
+    why: 'the uses of an object are read from the beginning',
+    file: consumers,
+    find: 'let after = timeStart(at); ; ',
+    replace: 'let after = timeStart(0); ; ',
+  },
+  {
+    name: 'readers after an undo hear of it',
+    why: 'the uses of an object are read up to now',
+    file: consumers,
+    find: '      if (use.at > until) return;\n',
+    replace: '',
+  },
+  {
+    name: 'another write in between changes nothing',
+    why: 'the readers of a later write hear of the undo of an earlier one',
+    file: consumers,
+    find: ') until = use.at;',
+    replace: ') until = undoneAt;',
+  },
+  {
+    name: 'a lost message about an undone write is not sent again',
+    why: 'consumers are looked for once, right after the undo',
+    file: telling,
+    find: 'const isLast = looks > 0 && (open.length === 0 || looks >= looksMax);',
+    replace: 'const isLast = true;',
+  },
+  {
+    name: 'a second undo tells the readers of the first write again',
+    why: 'all undone writes of a step count, not those of one undo',
+    file: telling,
+    find: 'undone.filter((write) => write.undoneAt === undoneAt)',
+    replace: 'undone',
+  },
+  {
+    name: 'an undone write names the recovered order as its cause',
+    why: 'the exception that led to the recovery is not looked up',
+    file: 'lib/roles/recovery/cause.ts',
+    find: "return handled?.type === 'ExceptionHandled' ? handled.exceptionId : orderId;",
+    replace: 'return handled ? orderId : orderId;',
+  },
+  {
+    name: 'a finished order does not hear of an undone write',
+    why: 'the exception of an order that is closed is meant to stop it',
+    file: 'lib/roles/scheduler/reports.ts',
+    find: "if (isStopped || phase !== 'running' || ending)",
+    replace: 'if (isStopped || ending)',
+  },
+  {
+    name: 'the fault of a step that a recovery has canceled is forgotten',
+    why: 'only an exception would have told it',
+    file: masking,
+    find: "activities[path]?.status !== 'Canceling'",
+    replace: "activities[path]?.status === 'Canceling'",
+  },
+  {
+    name: 'a recovery masks what it does not undo',
+    why: 'a step beside the affected scope has read an undone write, and nobody hears of it',
+    file: masking,
+    find: 'scope?.has(definitionPath(path)) ?? true',
+    replace: 'scope !== undefined || path !== undefined',
+  },
+  {
+    name: 'a recovery does not wait for a step at work',
+    why: 'the scope is undone while its canceled step may still take effect',
+    file: 'lib/core/engine/resuming.ts',
+    find: 'if (!resumes || builder.hasChildren(path)) return;',
+    replace: 'if (!resumes) return;',
+  },
+  {
+    name: 'a rule about the age of an order hides an exception',
+    why: 'the rule has the order go on in the write in which the exception stops it',
+    file: 'lib/roles/scheduler/event-manager.ts',
+    find: 'if (isStopped || !asksAboutTimes(draft)) return draft;',
+    replace: 'if (!asksAboutTimes(draft)) return draft;',
+  },
+];

@@ -1,0 +1,106 @@
+import type { Rule } from '#core/rules/rule';
+import type { Decision } from '#roles/operator/instruction';
+import type { Clients, Reach } from './clients.ts';
+import { type Chance, isIn, themeOf } from './random.ts';
+import type { Services } from './services.ts';
+
+const theme = 13;
+/** How many lots a world has, and one with many orders. */
+const lotsOf = { few: 3, many: 25 } as const;
+/** How long orders wait between their steps, and before their end. */
+const waitSeconds = [0, 40] as const;
+const lastSeconds = [20, 160] as const;
+const actsAfterMs = [20_000, 240_000] as const;
+/** How long the warehouse works, and how often it refuses an order. */
+const worksMs = [500, 35_000] as const;
+const refusedShare = 0.15;
+const recoveredShare = 0.7;
+const undoneShare = 0.2;
+
+/** The activities that operators recover, by workflow. `order`: the whole order. */
+const recovers: { readonly [workflow: string]: readonly string[] } = {
+  receipt: ['order/book', 'order/book', 'order/move', 'order/take', 'order', 'order'],
+  exchange: ['order/take', 'order/both', 'order/both/there/move', 'order'],
+  withdrawal: ['order/take', 'order'],
+};
+
+const rule = (id: string, more: Pick<Rule, 'action'> & Partial<Rule>): Omit<Rule, 'version'> => ({
+  ...{ id, name: id, origin: 'people', mode: 'enforce', priority: 5, timesPerOrder: 1 },
+  ...more,
+});
+const rules = [
+  rule('recover-exchange', {
+    event: { kind: 'exception', type: 'OutOfStock' },
+    object: { workflow: 'exchange' },
+    action: { kind: 'recover', path: 'order/both' },
+  }),
+  rule('recover-withdrawal', {
+    event: { kind: 'exception', type: 'OutOfStock' },
+    object: { workflow: 'withdrawal' },
+    action: { kind: 'recover' },
+  }),
+  // A consumer recovers, and so its own consumers hear of it.
+  rule('recover-consumer', { event: { kind: 'exception', type: 'Inconsistent' }, action: { kind: 'recover' } }),
+  rule('recover-late', {
+    event: { kind: 'order-age', afterSeconds: 70 },
+    object: { workflow: 'receipt' },
+    action: { kind: 'recover', path: 'order/move' },
+  }),
+];
+
+/** Whether the orders of a world share objects: one world of fifteen. */
+export const objectsIn = (seed: number): Chance | undefined =>
+  // A restore of these worlds puts records back and removes none, so the records of uses would be ahead of their orders.
+  isIn(seed, 5) ? undefined : isIn(seed, theme);
+
+/** Many orders read and write the same objects, and people and rules undo some of them by recovery and some without. */
+export function shareObjects(reach: Reach, services: Services, clients: Clients, seed: number, many?: number): void {
+  const chance = many === undefined ? objectsIn(seed) : themeOf(seed, theme);
+  if (!chance) return;
+  reach.around.carriedOut('emitted shared objects');
+  for (const operation of ['book', 'move', 'take']) services.lasts.set(`stock.${operation}`, () => chance.between(...worksMs));
+  for (const operation of ['book', 'take']) services.refuses.set(`stock.${operation}`, () => chance.happens(refusedShare));
+  for (const each of rules) if (chance.happens(0.5)) putRule(reach, clients, chance, each);
+  const lot = (): string => `l${chance.between(1, many === undefined ? lotsOf.few : lotsOf.many)}`;
+  for (let number = many ?? chance.between(6, 12); number > 0; number--) {
+    const workflow = chance.pick(Object.keys(recovers));
+    const body = {
+      lot: lot(),
+      to: lot(),
+      wait: chance.between(...waitSeconds),
+      last: chance.between(...lastSeconds),
+    };
+    const orderId = clients.submitSomething(1000 + number, { workflow, body });
+    if (chance.happens(recoveredShare)) recover(reach, clients, chance, orderId, chance.pick(recovers[workflow] ?? []));
+    if (chance.happens(undoneShare)) act(reach, clients, chance, orderId, chance.pick(['cancel', 'compensate']));
+    if (chance.happens(0.3)) act(reach, clients, chance, orderId, 'acknowledge');
+  }
+}
+
+function putRule({ around }: Reach, clients: Clients, chance: Chance, draft: Omit<Rule, 'version'>): void {
+  around.timeline.after(chance.between(0, 100_000), `an admin writes ${draft.id}`, () =>
+    clients.persist('operator', `put ${draft.id}`, async ({ system }) => {
+      const expected = (await system.rules.rule(draft.id))?.version;
+      await system.rules.put(draft, { by: 'ada', reason: 'objects', expected });
+      around.carriedOut('emitted rule of recovery');
+      return true;
+    }),
+  );
+}
+
+/** An operator recovers an order, some after a look at the check. */
+function recover({ around }: Reach, clients: Clients, chance: Chance, orderId: string, path: string): void {
+  around.timeline.after(chance.between(...actsAfterMs), 'an operator recovers', () => {
+    const key = clients.nameFor('recovery');
+    const decision: Decision = { kind: 'recover', by: 'operator', reason: key, ...(path === 'order' ? {} : { path }) };
+    const onAnswer = (answer: string): void => around.carriedOut(`emitted recovery ${answer}`);
+    clients.instruct(orderId, decision, key, { foresees: chance.happens(0.5), onAnswer });
+  });
+}
+
+function act({ around }: Reach, clients: Clients, chance: Chance, orderId: string, kind: 'cancel' | 'compensate' | 'acknowledge'): void {
+  around.timeline.after(chance.between(...actsAfterMs), `an operator gives ${kind}`, () => {
+    const key = clients.nameFor(kind);
+    clients.instruct(orderId, { kind, by: 'operator', reason: key }, key);
+  });
+}
