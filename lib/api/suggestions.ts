@@ -7,6 +7,7 @@ import { ranked, type SolutionFigures } from '#core/solutions/rank';
 import { type Solution, solutionLimits } from '#core/solutions/solution';
 import { timeText } from '#ports/messages';
 import type { TaskRecord } from '#ports/tasks';
+import { allSettledOrThrow } from '#ports/util/all-settled';
 import { withValues } from '#roles/bulk/fill';
 import { exceptionOf } from '#roles/exceptions/read';
 import type { Instruction } from '#roles/operator/instruction';
@@ -38,14 +39,14 @@ export async function suggestionsFor(call: Call, task: TaskRecord) {
   if (applying.length === 0) return [];
   const figures = await figuresOf(call.api.store);
   const best = ranked(applying.map((each) => ({ ...each, figures: figures(each.solution) }))).slice(0, solutionLimits.suggestionsMax);
-  return Promise.all(best.map(async (each) => suggestionView(each, await isFeasible(call, task, each.solution))));
+  return allSettledOrThrow(best.map(async (each) => suggestionView(each, await isFeasible(call, task, each.solution))));
 }
 
 /** Reads the exception and the order only if a condition asks for them. Both are shown as to people, without secrets. */
 async function soughtFor(api: Call['api'], task: TaskRecord, all: readonly Solution[]): Promise<Sought> {
   const alone = { fingerprint: task.fingerprint, at: timeText(api.clock.now()) };
   if (task.exceptionId === undefined || all.every(({ appliesWhen }) => appliesWhen === undefined)) return alone;
-  const [exception, loaded] = await Promise.all([exceptionOf(task.exceptionId, api.store), readableOrder(task.orderId, api)]);
+  const [exception, loaded] = await allSettledOrThrow([exceptionOf(task.exceptionId, api.store), readableOrder(task.orderId, api)]);
   return {
     ...alone,
     exception: exception && (JSON.parse(JSON.stringify(exceptionView(exception))) as Json),

@@ -30,7 +30,7 @@ export function createSystemNotifier(system: System): Notifier {
       return hearer && hearer.notify.length > 0 ? hearer.notify : usual;
     },
     async mutedUntil({ group, key }) {
-      const mutes = await allSettledOrThrow<{ readonly mutedUntil?: number } | undefined>([groups.group(group), exceptionNote(store, key)]);
+      const mutes = await allSettledOrThrow([groups.group(group), exceptionNote(store, key)]);
       return Math.max(...mutes.map((each) => each?.mutedUntil ?? 0));
     },
   });

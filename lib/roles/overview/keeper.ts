@@ -8,6 +8,7 @@ import type { Queues } from '#ports/queues';
 import type { StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
+import { allSettledOrThrow } from '#ports/util/all-settled';
 import { dayOf } from '#ports/util/days';
 import { channelState, isClosed } from '#roles/channels/state';
 import { exceptionGroups } from '#roles/exceptions/groups';
@@ -92,13 +93,13 @@ type Sources = Pick<OverviewKeeperOptions, 'store' | 'queues' | 'channels'>;
 async function figuresAt(now: number, overdue: number, last: Overview | undefined, sources: Sources): Promise<Overview> {
   const { store } = sources;
   const count = (range: Parameters<Store['countListed']>[0]) => store.countListed(range, countedMax);
-  const [unfinished, finished, open, late, groups, channels, perMinute, oldestAt] = await Promise.all([
+  const [unfinished, finished, open, late, groups, channels, perMinute, oldestAt] = await allSettledOrThrow([
     store.countUnfinished(countedMax),
     store.countFinished(now - (now % dayMs), now + 1, countedMax),
     count({ list: lists.openTasks }),
-    Promise.all([lists.openTasks, lists.claimedTasks].map((list) => count({ list, to: timeStart(now) }))),
+    allSettledOrThrow([lists.openTasks, lists.claimedTasks].map((list) => count({ list, to: timeStart(now) }))),
     exceptionGroups(store, now),
-    Promise.all(sources.channels.map((channel) => channelFigures(channel, now, sources))),
+    allSettledOrThrow(sources.channels.map((channel) => channelFigures(channel, now, sources))),
     minutesUntil(now, last, store),
     store.unfinished ? Number.POSITIVE_INFINITY : oldestOf(store),
   ]);
@@ -133,7 +134,7 @@ async function channelFigures(
   now: number,
   { store, queues }: Sources,
 ): Promise<ChannelFigures> {
-  const [state, breaker, ...depths] = await Promise.all([
+  const [state, breaker, ...depths] = await allSettledOrThrow([
     channelState(name, store),
     isAgent ? store.breaker(name) : undefined,
     ...own.map((queue) => queues.depth(queue)),
@@ -157,7 +158,7 @@ async function minutesUntil(now: number, last: Overview | undefined, store: Stor
   const present = now - (now % minuteMs);
   const known = new Map(last?.perMinute.map((minute) => [minute.at, minute]));
   const settledBefore = last === undefined ? Number.NEGATIVE_INFINITY : last.asOf - (last.asOf % minuteMs) - (lateMinutes - 1) * minuteMs;
-  return Promise.all(
+  return allSettledOrThrow(
     Array.from({ length: minutesShown }, async (_, index): Promise<MinuteFigures> => {
       const at = present - (minutesShown - 1 - index) * minuteMs;
       const settled = at < settledBefore ? known.get(at) : undefined;
@@ -168,7 +169,7 @@ async function minutesUntil(now: number, last: Overview | undefined, store: Stor
 
 async function countMinute(at: number, store: Store): Promise<Pick<MinuteFigures, 'processed' | 'errors'>> {
   const range = { from: timeStart(at), to: timeStart(at + minuteMs) };
-  const [processed, errors] = await Promise.all([
+  const [processed, errors] = await allSettledOrThrow([
     store.countFinished(at, at + minuteMs, countedMax),
     store.countListed({ list: lists.exceptions(dayOf(at)), ...range }, countedMax),
   ]);

@@ -2,6 +2,7 @@ import type { Definitions } from '#ports/definitions';
 import { collections, type Document } from '#ports/documents';
 import type { OrderRecord, StateRecord } from '#ports/records';
 import type { Page, Store } from '#ports/store';
+import { allSettledOrThrow } from '#ports/util/all-settled';
 import { hashOf } from '#roles/definitions/pinning';
 import { newRecord, type StoredEntry } from '#roles/scheduler/instance';
 import { causesIn, countersAfterRestore } from './restore.ts';
@@ -39,7 +40,7 @@ async function causeRecords(orderId: string, store: Pick<Store, 'listed'>): Prom
   const list = { index: 'collection', name: collections.order(orderId) } as const;
   const read = (kind: 'EXCEPTION' | 'TASK') =>
     store.listed({ list, order: 'descending', from: `${kind}#`, to: `${kind}#:`, limit: recordsMax });
-  return (await Promise.all([read('EXCEPTION'), read('TASK')])).flatMap(({ items }) => items);
+  return (await allSettledOrThrow([read('EXCEPTION'), read('TASK')])).flatMap(({ items }) => items);
 }
 
 /** The time and the number of failures that the lost state had are unknown. A person ends the order, so that they are never used. */

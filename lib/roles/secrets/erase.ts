@@ -10,6 +10,7 @@ import type { Keys } from '#ports/keys';
 import { queueNames } from '#ports/messages';
 import type { OrderRecord, StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
+import { allSettledOrThrow } from '#ports/util/all-settled';
 import { jsonIn } from '#ports/util/json';
 import { type DeadLetter, deadLetterDocument, deadLetterIn } from '#roles/dead-letters/dead-letter';
 import { openedLetter } from '#roles/dead-letters/kept-body';
@@ -59,7 +60,7 @@ export async function eraseSecrets(
   const open = family.filter(({ state }) => state.processState !== 'Processed').map(({ order }) => order.orderId);
   if (open.length > 0) return conflict(`Its secrets are still needed: ${open.join(', ')} is not finished. Cancel or terminate it first.`);
 
-  const secrets = (await Promise.all(family.map((each) => secretsOf(each, ports)))).flat();
+  const secrets = (await allSettledOrThrow(family.map((each) => secretsOf(each, ports)))).flat();
   const at = clock.now();
   const letters = await eraseLetters({ orderIds: family.map(({ order }) => order.orderId), secrets }, ports);
   // The caller comes last: until then, a repetition finds the orders that it called.

@@ -4,6 +4,7 @@ import { collections } from '#ports/documents';
 import { hashOf } from '#ports/records';
 import type { Tallies, Tally, TallyAdd } from '#ports/tallies';
 import type { TaskRecord, TaskVerdict } from '#ports/tasks';
+import { allSettledOrThrow } from '#ports/util/all-settled';
 import { dayMs } from '#ports/util/days';
 
 /** Parts of the figures of all solutions, so that a bulk run with one solution meets no limit of a partition. */
@@ -36,7 +37,9 @@ const tallyIdOf = ({ id, version }: { readonly id: string; readonly version: num
 
 /** Returns the figures of solutions, each since its present instruction. */
 export async function figuresOf(store: Pick<Tallies, 'tallies'>): Promise<(solution: Solution) => SolutionFigures> {
-  const read = await Promise.all(Array.from({ length: figureShards }, (_, shard) => store.tallies(collections.solutionFigures(shard), '')));
+  const read = await allSettledOrThrow(
+    Array.from({ length: figureShards }, (_, shard) => store.tallies(collections.solutionFigures(shard), '')),
+  );
   const bySolution = Map.groupBy(read.flat(), ({ id }) => id.slice(0, id.lastIndexOf('#')));
   return ({ id, instructionSince }) =>
     (bySolution.get(id) ?? []).filter((tally) => versionIn(tally) >= instructionSince).reduce(plus, noFigures);
