@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { World } from './world.ts';
+
+/** `OBJECTS_SEED=7` plays another world. */
+const seed = Number(process.env['OBJECTS_SEED'] ?? 3);
+
+test('S46: each of 200 orders that share objects in one world hears of exactly the undone writes that it has read', async () => {
+  const { broken, happened } = await new World(seed, undefined, { objectOrders: 200 }).run();
+  assert.deepEqual(broken, []);
+  const count = (what: string) => happened.get(what) ?? 0;
+  assert.ok(
+    count('ObjectsUsed') > 200 && count('InconsistencyFound') > 20,
+    `${count('ObjectsUsed')} uses, ${count('InconsistencyFound')} found`,
+  );
+});
