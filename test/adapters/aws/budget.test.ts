@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 import { budget, type Figure, figuresOf, writeUnitsPerStepMax } from '../../../dev/bench/budget.ts';
-import { playWithLostAgent, type Played, play, warmUp } from '../../../dev/bench/played.ts';
+import { type Played, play, playWithLostAgent, warmUp } from '../../../dev/bench/played.ts';
 import shop, { nameOf, order } from '../../../dev/bench/shop.ts';
 import { type Stored, storedTable, storeOrders } from '../../../dev/bench/stored-orders.ts';
 import { startDynoxide, startEventBus, startFauxqs } from '../../support/emulators.ts';

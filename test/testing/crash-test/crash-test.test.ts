@@ -175,7 +175,7 @@ describe('F-58: a crash test', () => {
     );
     assert.match(
       message,
-      /^order: Payment could not do order\/charge \(attempt \d+\) for now, and gets the next request at 2026-01-\d\d [\d:]+\.$/m,
+      /^order: Payment could not do order\/charge \(attempt \d+\) for now, and gets the next request at 2026-01-\d\dT[\d:]+Z\.$/m,
     );
     assert.match(message, /^ {2}given\(payment\.charge\)\.answers\(output\)/m);
     assert.ok(message.split('\n').length < 20, message);
