@@ -107,7 +107,7 @@ export const kinds: { readonly [kind in InstructionKind]: Kind } = {
   'mark-compensated': {
     name: 'Mark as undone',
     does: 'notes that a person has undone it by hand',
-    verb: 'Mark as undone, then go on',
+    verb: 'Mark it as undone',
     letter: 'm',
     harm: true,
     fields: ['path'],

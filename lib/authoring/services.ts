@@ -1,12 +1,12 @@
 import type { Json } from '#core/data/json';
 
-/** Events that a host sends to its app. If a listener throws, the host logs the error and continues. */
+/** Events that a host sends to its app. Two have the names that Windows Workflow Foundation (WF) gave them. If a listener throws, the host logs the error and continues. */
 export interface HostEvents {
   /** The host works, and the services of the app are started. */
   started: { readonly hostId: string; readonly role: string };
-  /** The host stops in order, or gives up because of `error`. Lambda never sends this event. */
+  /** The host shuts down, or gives up because of `error`. Lambda never sends this event. */
   stopped: { readonly hostId: string; readonly role: string; readonly error?: unknown };
-  /** An order is blocked, because no handler takes its fault (WF). */
+  /** Despite its name (WF), the order has not ended: it is blocked, because no handler takes its fault. */
   workflowTerminated: {
     readonly orderId: string;
     readonly workflow: { readonly name: string; readonly version: number };

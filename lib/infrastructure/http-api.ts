@@ -128,7 +128,7 @@ export class Entrance extends Construct {
   ) {
     if (!domain)
       throw new SetupError(
-        'The firewall needs a domain: paths at the plain address of its REST API begin with a stage, so links to orders would be wrong.',
+        'With the firewall, the API is a REST API. Without a domain its paths begin with a stage, so links to orders would be wrong. Give a domain.',
         'Also set `domain` of OrderProcessing.',
       );
     if (tokens)

@@ -5,7 +5,7 @@ import type { OrderProcessing } from './order-processing.ts';
 /** The id of the warning: `Annotations.of(orders).acknowledgeWarning('redress:alerts')` silences it. */
 const warning = 'redress:alerts';
 
-/** Warns at synthesis if no resource of the app subscribes to the alerts. The check runs last, because subscriptions come after the system. */
+/** Warns at synthesis if nothing in the app subscribes to `notifications` or to `alerts`. The check runs last, because subscriptions come after the system. */
 export function watchSubscriptions(system: OrderProcessing): void {
   Aspects.of(system).add({
     visit(node) {
@@ -18,7 +18,7 @@ export function watchSubscriptions(system: OrderProcessing): void {
         return;
       Annotations.of(system).addWarningV2(
         warning,
-        'The stack has no subscriber to its alerts, so no person hears of blocked orders and alarms. Add one for people: orders.notifications.addSubscription(new EmailSubscription(…)), and one for alarms: orders.alerts.addSubscription(…). If people subscribe by hand, acknowledge this warning.',
+        'Nothing in the app subscribes to `notifications` or `alerts`, so no person hears of blocked orders and alarms. Add one for people: orders.notifications.addSubscription(new EmailSubscription(…)), and one for alarms: orders.alerts.addSubscription(…). If people subscribe by hand, acknowledge this warning.',
       );
     },
   });

@@ -84,7 +84,7 @@ test('F-153: a step that a person has marked as undone says who did it and why',
   await button('Mark as undone…').click();
   await page.getByLabel('Reason, for the audit').fill('The parcel is back');
   await button(/^Check/).click();
-  await button('Mark as undone, then go on').click();
+  await button('Mark it as undone').click();
   const panel = page.getByRole('region', { name: 'Step ship' });
   await panel.getByText('marked as undone by local: “The parcel is back”').waitFor();
   assert.doesNotMatch(await panel.innerText(), /recall/);

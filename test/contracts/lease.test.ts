@@ -235,7 +235,7 @@ test('a missing order cannot be locked', async () => {
   assert.equal(await acquireLease(store, 'nope', { holder: 'host-a', leaseMs, clock }), undefined);
 });
 
-test('until the lease ends, an order is locked for every host but its holder', () => {
+test('until the lease ends, no host but its holder can take the order', () => {
   const leased = { heldBy: 'a', heldUntil: 100 };
   assert.deepEqual(
     [

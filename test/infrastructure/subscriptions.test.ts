@@ -11,7 +11,7 @@ import { entry, region } from './support.ts';
 function warningsAfter(change: (stack: OrderStack) => void): number {
   const stack = new OrderStack(new App({ analyticsReporting: false }), 'Redress', { env: { region }, orders: { app: orders, entry } });
   change(stack);
-  return Annotations.fromStack(stack).findWarning('*', Match.stringLikeRegexp('no subscriber to its alerts')).length;
+  return Annotations.fromStack(stack).findWarning('*', Match.stringLikeRegexp('Nothing in the app subscribes to')).length;
 }
 
 test('the synthesis warns of a stack without a subscriber to its alerts', () => {

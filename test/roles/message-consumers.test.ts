@@ -88,7 +88,7 @@ describe('a message for a consumer of the app', () => {
     assert.deepEqual([await countsIn(desk), desk.messages(queue)], [[], []]);
   });
 
-  test('F-113, F-174: if its type is unknown, it is judged on its first delivery, and its sender receives the error 500', async (context) => {
+  test('F-113, F-174: if its type is unknown, it is a dead letter after its first delivery, and its sender receives an error message with the code 500', async (context) => {
     const desk = deskWith(context, () => assert.fail('nothing handles it'));
     await desk.send(queue, reportOf({}, { ...(await registered(desk)), type: 'inquiry' }));
     assert.equal(await desk.deliver(queue), 0);

@@ -164,7 +164,7 @@ describe('a state that would be too large', () => {
   });
 
   for (const { writesAndSendsAtomically, how } of modes)
-    test(`S23 is not caused by one output within the limit: its journal line is paged out (${how})`, async (context) => {
+    test(`S23: one output within the limit does not cause it, because its journal line is paged out (${how})`, async (context) => {
       const desk = openDesk(context, both, { writesAndSendsAtomically });
       const orderId = await submitted(desk, { item: 'tea' }, { workflow: 'hoard' });
       const output = 'x'.repeat(limits.outputBytesMax - 2);

@@ -10,7 +10,7 @@ import { Empty, Skeleton } from '../../parts/states.tsx';
 import { At, Said } from '../../parts/text.tsx';
 import { dealtWith } from './text.tsx';
 
-interface Verdict {
+interface Shown {
   readonly word: string;
   readonly tone: 'ok' | 'work' | 'off' | 'stop' | 'warn';
   readonly icon: IconName;
@@ -27,7 +27,7 @@ function whyNot(facts: OrderFacts | undefined): string {
   return processState === 'Processed' ? `The order has ended since then: ${outcome}.` : 'The order has gone on since then.';
 }
 
-function verdictOf({ outcome, verified, refusals }: BulkItem, facts: OrderFacts | undefined): Verdict {
+function shownOf({ outcome, verified, refusals }: BulkItem, facts: OrderFacts | undefined): Shown {
   const why = refusals?.map(({ code, detail }) => `${code}: ${detail}`).join(' ') ?? '';
   if (outcome === 'infeasible') return { word: 'not possible', tone: 'off', icon: 'cancel', why };
   if (outcome === 'refused') return { word: 'refused', tone: 'warn', icon: 'lock', why };
@@ -44,7 +44,7 @@ function verdictOf({ outcome, verified, refusals }: BulkItem, facts: OrderFacts 
 const isOtherwise = ({ outcome, verified }: BulkItem): boolean =>
   outcome !== 'left' && (outcome !== 'applied' || verified === 'failed-again' || verified === 'failed-otherwise');
 
-/** The orders of a run. Those that did not pass come first. */
+/** The orders of a run: those that failed or did not get the instruction, until the person chooses all. */
 export function Items({ run }: { run: BulkRun }) {
   const [isAll, setAll] = useState(false);
   const items = usePages<BulkItem>(
@@ -62,7 +62,7 @@ export function Items({ run }: { run: BulkRun }) {
         <h2>{isAll ? 'All orders' : 'What did not pass'}</h2>
         <span class="seg end">
           <button type="button" aria-pressed={!isAll} onClick={() => setAll(false)}>
-            {`Failed or left out ${otherwise}`}
+            {`Failed or not sent ${otherwise}`}
           </button>
           <button type="button" aria-pressed={isAll} onClick={() => setAll(true)}>
             {`All ${run.count}`}
@@ -79,7 +79,7 @@ export function Items({ run }: { run: BulkRun }) {
               : dealtWith(run) === 0
                 ? 'Nothing has been sent yet.'
                 : isOver
-                  ? `Every order ${verified.passed > 0 ? 'passed' : 'has the instruction'}.`
+                  ? `Every order ${verified.passed === run.count ? 'passed' : 'has the instruction'}.`
                   : `Nothing has failed so far: ${dealtWith(run).toLocaleString('en')} of ${run.count.toLocaleString('en')} dealt with.`
           }
           icon={isOver ? 'done' : 'idle'}
@@ -116,7 +116,7 @@ export function Items({ run }: { run: BulkRun }) {
 function Row({ item }: { item: BulkItem }) {
   const { orderId, outcome, verified, at } = item;
   const stamp = verified ?? outcome;
-  const { word, tone, icon, why } = verdictOf(item, useOrderFacts(orderId, stamp));
+  const { word, tone, icon, why } = shownOf(item, useOrderFacts(orderId, stamp));
   return (
     <tr>
       <td class="fit">

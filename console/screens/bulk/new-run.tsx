@@ -189,8 +189,9 @@ function filterOf(): { fingerprint?: string; workflow?: string; fault?: string; 
   return ids.length > 0 ? { ids } : given;
 }
 
+/** A number of a field; none for an empty field and for zero, which both mean: without this limit. */
 const numberOf = <N extends string>(name: N, text: string): { readonly [name in N]?: number } =>
-  (text.trim() === '' ? {} : { [name]: Number(text) }) as { readonly [name in N]?: number };
+  (Number(text) === 0 ? {} : { [name]: Number(text) }) as { readonly [name in N]?: number };
 
 interface NumberProps {
   readonly id: string;

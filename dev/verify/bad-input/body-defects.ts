@@ -66,7 +66,7 @@ const malformed: { readonly [kind: string]: Defect } = {
   },
 };
 
-/** Texts of JSON beyond a limit. */
+/** JSON texts beyond a limit, or with forbidden characters or names. */
 const beyond = fc.oneof(
   fc.tuple(fc.integer({ min: 40, max: 5_000 }), fc.boolean()).map(([levels, isList]) => nested(levels, isList)),
   fc.integer({ min: 1_001, max: 3_000 }).map((count) => `{${Array.from({ length: count }, (_, index) => `"f${index}":1`).join()}}`),
@@ -94,7 +94,7 @@ const costly: { readonly [kind: string]: Defect } = {
   },
 };
 
-const meant: { readonly [kind: string]: Defect } = {
+const offSchema: { readonly [kind: string]: Defect } = {
   'a field is missing': (draft, draw) => {
     if (!hasData(draft)) return undefined;
     const places = placesOf(schemaOf(draft), draft.body).filter(
@@ -162,7 +162,7 @@ const refused: { readonly [kind: string]: Defect } = {
   },
 };
 
-export const bodyDefects: { readonly [kind: string]: Defect } = { ...malformed, ...costly, ...meant, ...refused };
+export const bodyDefects: { readonly [kind: string]: Defect } = { ...malformed, ...costly, ...offSchema, ...refused };
 
 function badValueOf(schema: Schema): fc.Arbitrary<unknown> {
   const types = typesOf(schema) ?? new Set();

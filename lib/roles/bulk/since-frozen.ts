@@ -6,10 +6,10 @@ import { bulkDocuments, chunkOrders } from './documents.ts';
 import { eachMatch } from './freeze.ts';
 import type { BulkAsked, BulkFilter, BulkRun } from './run.ts';
 
-/** Most orders that are counted, and how long a count is used again. */
+/** About how many candidates are looked at, at most, and how long a count is used again. */
 const countMax = 1_000;
 const freshMs = 60_000;
-/** Most runs whose count a process remembers. */
+/** The largest number of runs whose count a process remembers. */
 const knownMax = 100;
 
 type Ports = { readonly store: Store; readonly clock: Pick<Clock, 'now'> };
@@ -39,7 +39,10 @@ async function countOf(run: BulkRun, filter: BulkFilter, at: number, { store, no
   return count;
 }
 
-/** Returns orders that match since then. An order in Error has a younger exception; any other one is itself younger, as far as an index tells. */
+/**
+ * Returns orders that have come to match since the set was frozen (`at`). With a filter on Error, these are orders with an exception since
+ * then. With any other, they were submitted since then: no index tells when an older order began to match.
+ */
 async function candidatesOf(filter: BulkFilter, at: number, store: Store, now: number): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   if (filter.state === 'Error' || filter.fingerprint !== undefined || filter.fault !== undefined) {

@@ -6,7 +6,7 @@ import type { OrderRules } from './instance.ts';
 import { hasLock } from './lease.ts';
 import { type Happened, stepOf } from './rule-events.ts';
 
-/** Whether rules may be asked about times now. A stopped order waits. */
+/** Whether rules may be asked about times now: not while the order is suspended or locked by a person. */
 export const asksAboutTimes = ({ settings: { rules }, record }: Draft): boolean =>
   rules !== undefined && !record.suspended && !hasLock(record) && timedKey(rules, record.workflow.name) !== undefined;
 
