@@ -73,7 +73,8 @@ function wrongEffect({ kind, after }: Given, order: Tracked): string | undefined
   if (kind === 'amend') return undefined;
   // Other messages may change the order in the same write.
   if (kind === 'acknowledge')
-    return newFacts.some(({ type }) => continuing.has(type)) || isDeepStrictEqual(before?.state.activities, instance.state.activities)
+    return newFacts.some(({ type }) => continuing.has(type) || type === 'UndoFailed') ||
+      isDeepStrictEqual(before?.state.activities, instance.state.activities)
       ? undefined
       : 'changed its steps';
   // A rule may suspend an order in the write in which a person resumes it.
