@@ -128,7 +128,7 @@ export class Entrance extends Construct {
   ) {
     if (!domain)
       throw new SetupError(
-        'With the firewall, the API is a REST API. Without a domain its paths begin with a stage, so links to orders would be wrong. Give a domain.',
+        'With the firewall, the API is a REST API. Without a domain its paths begin with a stage, so links to orders would be wrong.',
         'Also set `domain` of OrderProcessing.',
       );
     if (tokens)

@@ -108,7 +108,7 @@ describe('A8: the firewall of the API', () => {
   });
 
   test('needs a domain, excludes the authorizer, and has limits that WAF takes', () => {
-    refused({ firewall: {} }, /needs a domain/, /domain/);
+    refused({ firewall: {} }, /Without a domain/, /domain/);
     refused({ firewall: {}, domain, authorizer: {} }, /exclude each other/, /Leave out `authorizer`/);
     refused({ firewall: { requestsPerIp: 1 }, domain }, /firewall.requestsPerIp 1: expected .* 10/, /firewall/);
   });
