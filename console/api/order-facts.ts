@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { get } from './client.ts';
 import type { Order } from './types.ts';
 
-/** What a list that has only the id of an order says about it beside. */
+/** Facts that a list shows beside the id of an order. */
 export type OrderFacts = Pick<Order, 'reference' | 'processState' | 'outcome' | 'fault' | 'undo'>;
 
 interface Known {

@@ -244,7 +244,7 @@ function useForm({ kind, at, order, workflow, showCheck, applied, close, sending
     isComplete &&
     unfitNow(kind, order) === undefined &&
     has('operator') &&
-    // What cannot be taken back is not checked again by itself when the order changes: a person should look at the change first.
+    // An instruction that is final waits when the order changes: a person should look at the change before the next check.
     (checked === undefined || (isStale && !(kinds[kind].harm && checked.text === text)));
   useOwnCheck(checksSoon && busy === undefined, `${text} ${order.rev}`, doCheck);
   return {

@@ -1,7 +1,7 @@
 import type { InstructionKind, Order } from '../api/types.ts';
 import { kindNames, kinds, unfitNow } from './kinds.ts';
 
-/** What people do most often with an order that stands as this one does. */
+/** The usual decisions about an order in this state. */
 function usual({ undo, suspended, processState }: Order): readonly InstructionKind[] {
   if (undo && undo.stuck.length > 0) return ['mark-compensated', suspended ? 'resume' : 'retry-undo', 'suspend'];
   if (suspended) return ['resume', 'cancel'];

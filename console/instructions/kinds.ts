@@ -199,7 +199,7 @@ export const kinds: { readonly [kind in InstructionKind]: Kind } = {
   },
 };
 
-/** What a person may decide about an exception of a finished order. */
+/** The decisions that a person may make about an exception of a finished order. */
 const afterTheEnd: ReadonlySet<InstructionKind> = new Set(['restart', 'handle', 'acknowledge']);
 
 /** Returns why a kind makes no sense now; the check of the API decides. */

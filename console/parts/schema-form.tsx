@@ -9,7 +9,7 @@ interface Props {
   readonly change: (value: Json) => void;
   readonly errors: readonly Pick<ProblemError, 'pointer' | 'detail'>[];
   readonly pointer?: string;
-  /** Folds the ids that have a value: whoever corrects a value seldom means them. */
+  /** Folds the ids that have a value: a correction is seldom about an id. */
   readonly foldsIds?: boolean | undefined;
 }
 
@@ -21,7 +21,7 @@ export function SchemaForm({ schema, value, change, errors, pointer = '', foldsI
   const required = new Set((schema['required'] ?? []) as readonly string[]);
   const object = isObject(value) ? value : {};
   const names = Object.keys(properties);
-  // What has a value when the form opens stays folded while it is changed.
+  // A field that has a value when the form opens stays folded while it is changed.
   const [folded] = useState(() => new Set(foldsIds ? names.filter((name) => isId(name) && object[name] !== undefined) : []));
   const set = (name: string, next: Json | undefined): void => {
     const { [name]: _, ...rest } = object;

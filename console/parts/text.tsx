@@ -27,7 +27,7 @@ export function stepName(path: string): string {
   return last === 'undo' && before !== undefined ? `undo of ${before}` : last;
 }
 
-/** What alike exceptions have in common: `AddressInvalid at ship`. */
+/** The common name of alike exceptions: `AddressInvalid at ship`. */
 export const groupName = ({ type, step }: { readonly type: string; readonly step: string | null }): string =>
   `${type}${step === null ? '' : ` at ${stepName(step)}`}`;
 

@@ -197,7 +197,7 @@ const knownTexts: { readonly [faultClass in ExceptionGroup['class']]: string } =
   'application-failure': 'It comes from the service, or from its agent.',
 };
 
-/** What the last exception of a group has done to its order. */
+/** The effect of the last exception of a group on its order. */
 function effectOf({ after: { processState, status } }: Exception): string {
   if (processState === 'Error') return 'The order stands still, and waits for a person.';
   if (status === 'Compensating' || status === null) return 'The order goes on.';

@@ -5,7 +5,7 @@ import type { ListedOrder } from '../api/types.ts';
 /** The orders that a search has found so far, and how far it is. */
 export interface Found {
   readonly orders: readonly ListedOrder[];
-  /** What a person should know about a search that has found nothing. */
+  /** The hint for a search that has found nothing. */
   readonly note?: string;
 }
 

@@ -18,7 +18,7 @@ interface Entry {
   readonly run: () => void;
 }
 
-/** What the search takes: the same words while it is closed and while it is open. */
+/** The hint of the search field: the same words while it is closed and while it is open. */
 export const searchText = 'An id, a reference, or a command';
 
 /** Finds orders by id or reference, screens, and what can be done here. */

@@ -43,9 +43,9 @@ export interface ReadOrder {
   readonly amended?: Amended | undefined;
   /** How far the undo is. Only operators see it. */
   readonly undo?: UndoProgress | undefined;
-  /** What recoveries have masked. Only operators see it. */
+  /** The faults that recoveries have masked. Only operators see them. */
   readonly maskedFaults?: MaskedFaults | undefined;
-  /** What people have decided about the order. Only operators see it. */
+  /** The decisions of people about the order. Only operators see them. */
   readonly lastInstruction?: LastInstruction | undefined;
   readonly endedBy?: ShownInstruction | undefined;
 }

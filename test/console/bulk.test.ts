@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type RunningConsole, root, show, shown, signedIn, startConsole } from './support.ts';
 
-/* What a person sees of a bulk run, and of the group of exceptions that it is about. */
+/* The page of a bulk run, and the group of exceptions that it is about. */
 let system: RunningConsole;
 let page: Page;
 let operator: string;

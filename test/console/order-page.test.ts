@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type RunningConsole, sampleOrder, show, signedIn, startConsole } from './support.ts';
 
-/* What the page of one order says, in particular while the order is stopped. */
+/* The page of one order, in particular while the order is suspended or blocked. */
 let system: RunningConsole;
 let page: Page;
 let operator: string;
@@ -99,7 +99,7 @@ test('F-153: the page of a canceled order says of a step without an answer that 
   await page.getByText('The order was canceled.').waitFor();
   await page.getByRole('button', { name: /^confirm .* perhaps it was done/ }).click();
   const panel = page.getByRole('region', { name: 'Step confirm' });
-  await panel.getByText('Perhaps: it was requested, and canceled before its answer came. Nobody is needed for it.').waitFor();
+  await panel.getByText('Perhaps: it was requested, and canceled before its answer came. It needs nobody.').waitFor();
 });
 
 test('F-153: the graph of a completed order draws the last edge as taken', async () => {

@@ -23,7 +23,7 @@ export function amendOrders(reach: Reach, services: Services, clients: Clients, 
   services.refuses.set(ill, (orderId) => (orders.has(orderId) ? chance.happens(refuses) : (refusedOtherwise?.(orderId) ?? false)));
   for (const orderId of orders) {
     for (let amendments = chance.between(1, 2); amendments > 0; amendments--) amend(reach, clients, chance, orderId);
-    // Nobody else decides about it while faults last, so that a scope is still open.
+    // Other operators leave it alone while faults last, so that a scope is still open.
     if (chance.happens(0.6)) clients.leftToRuns.add(orderId);
     for (let tries = chance.between(2, 6); tries > 0; tries--)
       reach.around.timeline.after(chance.between(20_000, within), 'an operator undoes a scope', () => clients.compensateScope(orderId));

@@ -346,7 +346,7 @@ export class Clients {
       const { outcome } = observation;
       around.record(observation);
       around.narrate(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
-      // Nobody hears the answer to a call that was repeated meanwhile.
+      // The caller of a call that was repeated meanwhile does not hear its answer.
       if (ifMatch !== undefined && answer.outcome !== 'unreadable' && mine === tries)
         around.record({ type: 'decided', orderId, reason: key, seenRev: ifMatch, answer });
       // The order may have been submitted, but not stored yet: the caller repeats the call a few times.

@@ -36,7 +36,7 @@ const canaryShare = 0.7;
 /** Returns the random sequence of a world with consumers; undefined if it has none. A restored table would lose their counts. */
 export const consumersIn = (seed: number): Chance | undefined => (isIn(seed, 5) ? undefined : isIn(seed, theme));
 
-/** What is behind the handlers of consumers, and beside them: their senders, and the operators of their channels. */
+/** The services behind the handlers of consumers, the senders of their messages, and the operators of their channels. */
 export class ConsumerDesk {
   private readonly around: Surroundings;
   private readonly chance: Chance;

@@ -34,7 +34,7 @@ export function notifyPeople(reach: Reach, clients: Clients, chance: Chance | un
   for (let changes = chance.between(0, 3); changes > 0; changes--) putGroup(reach, clients, chance);
   for (let number = chance.between(5, 12); number > 0; number--) {
     const orderId = clients.submitSomething(1000 + number, chance.pick(offers));
-    // Nobody decides about it while faults last, so its task stays open.
+    // Operators leave it alone while faults last, so its task stays open.
     if (chance.happens(0.5)) clients.leftToRuns.add(orderId);
   }
   for (let acts = chance.between(6, 14); acts > 0; acts--)

@@ -6,7 +6,7 @@ import { timeStart } from '#ports/lists';
 const agenda = collections.agenda('*').slice(0, -1);
 const notices = collections.notices('');
 
-/** What people have not heard yet, as the store has it. */
+/** The messages that people have not heard yet, as the store has them. */
 export class Unheard {
   private readonly selectAgenda;
   private readonly selectDeliveries;

@@ -197,7 +197,7 @@ interface NumberProps {
   readonly id: string;
   readonly label: string;
   readonly value: string;
-  /** What an empty field means. */
+  /** The meaning of an empty field. */
   readonly empty?: string;
   readonly about?: string;
   readonly change: (value: string) => void;

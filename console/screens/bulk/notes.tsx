@@ -5,7 +5,7 @@ import { counted } from '../../parts/text.tsx';
 import { href } from '../../router.ts';
 import { type Filter, failedText, failuresOf, forMany } from './text.tsx';
 
-/** What a person should know about a run before anything else. */
+/** The facts about a run that a person should know before anything else. */
 export const Notes = ({ run }: { run: BulkRun }) => {
   const { sinceFrozen, stopped, state, paused, filter, verified } = run;
   return (

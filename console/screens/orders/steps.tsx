@@ -64,7 +64,7 @@ const StepChip = ({ look: { kind, icon, says, word } }: { look: Look }) => {
 /** Answers, in words, whether the effect of a step exists. */
 function doneText(step: Known, { fault, outcome }: Order, look: Look): string | undefined {
   if (step.isUnknown && look.icon === 'unknown' && step.result === 'Canceled')
-    return `Perhaps: it was requested, and canceled before its answer came. Nobody is needed for it. ${
+    return `Perhaps: it was requested, and canceled before its answer came. It needs nobody. ${
       outcome === 'terminated' ? 'Nothing is undone.' : 'If it has an undo, the order undoes it by itself.'
     }`;
   if (look.kind === 'unknown') return 'Nobody knows: the answer is missing or makes no sense.';
@@ -76,7 +76,7 @@ function doneText(step: Known, { fault, outcome }: Order, look: Look): string | 
   return undefined;
 }
 
-/** Who has marked the undo of a step as done, and why. */
+/** The person who has marked the undo of a step as done, and the reason. */
 function markOf(path: string, entries: readonly HistoryEntry[]): string | undefined {
   const at = entries.findLastIndex((entry) => entry.type === 'MarkedCompensated' && entry.path === path);
   const given = entries.slice(0, Math.max(0, at)).findLast(({ type }) => type === 'InstructionGiven');

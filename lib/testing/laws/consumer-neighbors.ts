@@ -18,7 +18,7 @@ interface Delivered {
 
 /** A message runs alone for this long. A slower one is exempt: the next message may end its process. */
 const aloneMs = 2_000;
-/** So many calls fail until an attempt that is not made stays in the count. */
+/** After this many failed calls, the system cannot take an attempt that was not made out of the count. */
 const failedCallsMax = 4;
 
 /**

@@ -15,7 +15,7 @@ const continuing: ReadonlySet<string> = new Set([
   'SignalReceived',
 ]);
 
-/** What a person may decide about an exception of a finished order. */
+/** The decisions that a person may make about an exception of a finished order. */
 const decisions: ReadonlySet<string> = new Set(['acknowledge', 'handle', 'restart']);
 
 const isDecision = (fact: JournalEntry): boolean => fact.type === 'InstructionGiven' && decisions.has(fact.kind);

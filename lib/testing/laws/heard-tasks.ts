@@ -5,7 +5,7 @@ import { type Law, on, type Setting } from './law.ts';
 /** A notifier that nothing disturbs has looked at each new task after this time. */
 const looksWithinMs = 300_000;
 
-/** What alike tasks have in common. */
+/** The common name of alike tasks. */
 const keyOf = (task: { readonly fingerprint?: unknown; readonly kind?: unknown }, workflow: unknown): string =>
   typeof task.fingerprint === 'string' ? task.fingerprint : `${task.kind}#${workflow}`;
 

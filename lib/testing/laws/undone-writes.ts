@@ -25,7 +25,7 @@ interface Use {
   readonly seq: number;
 }
 
-/** A record that comes later than this after an undo may come too late for the last look. */
+/** If a record is written later than this after an undo, the last look may miss it. */
 const lastLookMs = 900_000;
 
 /**
@@ -145,7 +145,7 @@ function wrongInOrder(order: Tracked, known: Known): readonly string[] {
 const isAbout = ({ id, cause }: Found, { orderId, path, at }: Undo): boolean =>
   cause.orderId === orderId && cause.path === path && id.endsWith(`/${at}`);
 
-/** Returns the reads of an undone write by one order: those that it must hear of, and those of which it may hear. */
+/** Returns the reads of an undone write by one order: `must`: it has to note the undo. `may`: it is allowed to. */
 function readsOf(reader: string, undo: Undo, known: Known): { readonly must: readonly Use[]; readonly may: readonly Use[] } {
   const { reads, writes, noted, toleranceMs } = known;
   const from = known.history.orders.get(undo.orderId);

@@ -75,7 +75,7 @@ for (const end of ['recover', 'terminate'] as const)
     const { desk, orderId, pack, tell, instruct } = await recovering(context, undefined, end === 'recover' ? 'take' : 'receive');
     const path = end === 'recover' ? 'order/reserve' : 'order/book';
     await tell({ ...undoneWrite, causedBy: 'exc_other', uses: [{ path, object: 'lot/4710' }, ...undoneWrite.uses] });
-    // What is at work fails. The step before it needs no undo, or a person ends the order before it is undone.
+    // The step at work fails. The step before it needs no undo, or a person ends the order before it is undone.
     if (end === 'recover') await desk.answer(pack, failed('PalletFell'));
     else assert.equal((await instruct({ kind: 'terminate' })).outcome, 'done');
     const { processState, outcome, causes, open = [] } = await desk.state(orderId);
