@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { type RunningConsole, root, show, shown, signedIn, startConsole } from './support.ts';
+import { callOf, type RunningConsole, sampleOrder, show, shown, signedIn, startConsole, until } from './support.ts';
 
 /* The page of a bulk run, and the group of exceptions that it is about. */
 let system: RunningConsole;
 let page: Page;
+let call: ReturnType<typeof callOf<Answer & { readonly id: string }>>;
 let operator: string;
 let client: string;
 
@@ -21,43 +21,24 @@ const fingerprint = async (): Promise<string> => (await read('/exceptions?type=S
 
 before(async () => {
   system = await startConsole();
+  call = callOf(system);
   operator = system.token('--role', 'operator', '--subject', 'op-4');
   client = system.token('--role', 'client', '--client', 'acme');
   await system.shop('shipping', { failRate: 1, failStatus: 403 });
   for (const reference of references) await submit(reference);
-  await until('/orders?state=Error&fault=SwitchedToFail', ({ items }) => items.length === references.length);
+  await reaches('/orders?state=Error&fault=SwitchedToFail', ({ items }) => items.length === references.length);
   await system.shop('shipping', {});
   page = await signedIn(system);
 });
 
 after(() => system.stop());
 
-async function call(method: string, path: string, token: string, body?: object): Promise<Answer & { readonly id: string }> {
-  const response = await fetch(`${system.url}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  });
-  assert.ok(response.ok, `${method} ${path}: ${response.status} ${await response.clone().text()}`);
-  return (await response.json()) as Answer & { readonly id: string };
-}
-
 const read = (path: string): Promise<Answer> => call('GET', path, operator);
-
-async function until(path: string, isThere: (answer: Answer) => boolean): Promise<Answer> {
-  let answer = await read(path);
-  for (let looks = 0; looks < 300 && !isThere(answer); looks += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    answer = await read(path);
-  }
-  assert.ok(isThere(answer), `${path}: ${JSON.stringify(answer)}`);
-  return answer;
-}
+const reaches = (path: string, isThere: (answer: Answer) => boolean): Promise<Answer> => until(() => read(path), isThere);
 
 function submit(reference: string): Promise<unknown> {
   const sample = reference.startsWith('bad') ? 'address-invalid' : 'ok';
-  const { order } = JSON.parse(readFileSync(`${root}examples/orders/samples/${sample}.json`, 'utf8'));
-  return call('POST', '/orders', client, { order, reference });
+  return call('POST', '/orders', client, { order: sampleOrder(sample), reference });
 }
 
 const left = async (id: string): Promise<readonly string[]> =>
@@ -82,7 +63,7 @@ test('F-158: a bulk run that stopped by itself names what counts, and a new run 
     stopAfterFailures: 2,
     start: true,
   });
-  await until(`/bulk/${id}`, ({ state }) => state === 'stopped');
+  await reaches(`/bulk/${id}`, ({ state }) => state === 'stopped');
   await show(`/bulk/${id}`, page);
   const untouched = await left(id);
   await page
@@ -132,7 +113,7 @@ test('F-158: a bulk run with orders to do does not say that all went well', asyn
     canary: 1,
     start: true,
   });
-  await until(`/bulk/${id}`, ({ state }) => state === 'paused');
+  await reaches(`/bulk/${id}`, ({ state }) => state === 'paused');
   await show(`/bulk/${id}`, page);
   await page.getByText(/^Nothing has failed so far: 1 of \d+ dealt with\.$/).waitFor();
   assert.doesNotMatch(await page.locator('main').innerText(), /as it should|s left/);

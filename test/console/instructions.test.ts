@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { type RunningConsole, show, signedIn, startConsole } from './support.ts';
+import { callOf, type RunningConsole, show, signedIn, startConsole } from './support.ts';
 
 /* Forms of instructions with values that few orders need. */
 let system: RunningConsole;
@@ -23,10 +23,7 @@ interface Answer {
   readonly amended?: { readonly handle?: readonly object[] };
 }
 
-async function read(from: string): Promise<Answer> {
-  const headers = { authorization: `Bearer ${operator}` };
-  return (await (await fetch(`${system.url}${from}`, { headers })).json()) as Answer;
-}
+const read = (from: string): Promise<Answer> => callOf<Answer>(system)('GET', from, operator);
 
 const button = (name: RegExp | string) => page.getByRole('button', { name });
 

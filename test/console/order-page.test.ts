@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { type RunningConsole, sampleOrder, show, signedIn, startConsole } from './support.ts';
+import { callOf, type RunningConsole, sampleOrder, show, signedIn, startConsole, until } from './support.ts';
 
 /* The page of one order, in particular while the order is suspended or blocked. */
 let system: RunningConsole;
 let page: Page;
+let call: ReturnType<typeof callOf<Answer>>;
 let operator: string;
 let stuck: string;
 let completed: string;
@@ -20,40 +21,24 @@ interface Answer {
 
 before(async () => {
   system = await startConsole();
+  call = callOf(system);
   operator = system.token('--role', 'operator', '--subject', 'op-4');
   completed = await submit('good-1', 'London');
-  await until(completed, ({ outcome }) => outcome === 'completed');
+  await reaches(completed, ({ outcome }) => outcome === 'completed');
   await system.shop('customer', { silent: true });
   // Shipping does not recall a parcel to this city: it has left.
   stuck = await submit('stuck-1', 'Express');
-  await until(stuck, ({ steps }) => steps.some(({ name, result }) => name === 'ship' && result === 'Succeeded'));
+  await reaches(stuck, ({ steps }) => steps.some(({ name, result }) => name === 'ship' && result === 'Succeeded'));
   await call('POST', `/orders/${stuck}/cancel`, operator, { reason: 'Ordered twice' });
   await system.shop('customer', {});
-  await until(stuck, ({ undo }) => (undo?.stuck.length ?? 0) > 0);
+  await reaches(stuck, ({ undo }) => (undo?.stuck.length ?? 0) > 0);
   page = await signedIn(system);
 });
 
 after(() => system.stop());
 
-async function call(method: string, path: string, token: string, body?: object): Promise<Answer> {
-  const response = await fetch(`${system.url}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  });
-  assert.ok(response.ok, `${method} ${path}: ${response.status} ${await response.clone().text()}`);
-  return (await response.json()) as Answer;
-}
-
-async function until(orderId: string, isThere: (answer: Answer) => boolean): Promise<Answer> {
-  let answer = await call('GET', `/orders/${orderId}`, operator);
-  for (let looks = 0; looks < 300 && !isThere(answer); looks += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    answer = await call('GET', `/orders/${orderId}`, operator);
-  }
-  assert.ok(isThere(answer), JSON.stringify(answer));
-  return answer;
-}
+const reaches = (orderId: string, isThere: (answer: Answer) => boolean): Promise<Answer> =>
+  until(() => call('GET', `/orders/${orderId}`, operator), isThere);
 
 async function submit(reference: string, city: string): Promise<string> {
   const sample = sampleOrder('ok') as { readonly address: object };

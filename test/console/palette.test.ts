@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { type RunningConsole, sampleOrder, signedIn, startConsole } from './support.ts';
+import { callOf, type RunningConsole, sampleOrder, signedIn, startConsole } from './support.ts';
 
 /* The search of the console, on a system with more orders than a page of a list has. */
 let system: RunningConsole;
@@ -24,10 +24,11 @@ before(async () => {
 
 after(() => system.stop());
 
-async function items(query: string): Promise<readonly { readonly orderId: string }[]> {
-  const headers = { authorization: `Bearer ${operator}` };
-  return ((await (await fetch(`${system.url}/orders?${query}`, { headers })).json()) as { items: { orderId: string }[] }).items;
+interface Answer {
+  readonly items: readonly { readonly orderId: string }[];
 }
+
+const items = async (query: string): Promise<Answer['items']> => (await callOf<Answer>(system)('GET', `/orders?${query}`, operator)).items;
 
 async function search(text: string): Promise<void> {
   await page.keyboard.press('Escape');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { type Hand, handOn } from './hand.ts';
-import { newPage, type RunningConsole, sampleOrder, show, startConsole } from './support.ts';
+import { callOf, newPage, type RunningConsole, sampleOrder, show, startConsole, until } from './support.ts';
 
 /* Five stories of an operator. Each begins signed out, goes on from Home, and uses clicks and typed texts alone. */
 let system: RunningConsole;
@@ -42,21 +42,8 @@ interface Answer {
   readonly items: readonly Answer[];
 }
 
-async function read(path: string): Promise<Answer> {
-  const response = await fetch(`${system.url}${path}`, { headers: { authorization: `Bearer ${session}` } });
-  assert.ok(response.ok, `${path}: ${response.status}`);
-  return (await response.json()) as Answer;
-}
-
-async function until(path: string, isThere: (answer: Answer) => boolean): Promise<Answer> {
-  let answer = await read(path);
-  for (let looks = 0; looks < 300 && !isThere(answer); looks += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    answer = await read(path);
-  }
-  assert.ok(isThere(answer), `${path}: ${JSON.stringify(answer)}`);
-  return answer;
-}
+const read = (path: string): Promise<Answer> => callOf<Answer>(system)('GET', path, session);
+const reaches = (path: string, isThere: (answer: Answer) => boolean): Promise<Answer> => until(() => read(path), isThere);
 
 let submissions = 0;
 
@@ -97,10 +84,10 @@ test('F-60: an operator replaces the input of a blocked order, and it continues 
 test('F-59: an operator finds the orders that failed for one reason, and no others', async (context) => {
   const wrong: string[] = [];
   for (let count = 1; count <= 12; count += 1) wrong.push(await submit('address-invalid', `wrong-${count}`));
-  await until('/orders?state=Error&fault=AddressInvalid', ({ items }) => items.length === 12);
+  await reaches('/orders?state=Error&fault=AddressInvalid', ({ items }) => items.length === 12);
   await system.shop('shipping', { failRate: 1, failStatus: 403 });
   for (let count = 1; count <= 4; count += 1) await submit('ok', `refused-${count}`);
-  await until('/orders?state=Error&fault=SwitchedToFail', ({ items }) => items.length === 4);
+  await reaches('/orders?state=Error&fault=SwitchedToFail', ({ items }) => items.length === 4);
 
   const hand = await fromHome();
   const group = page.getByRole('region', { name: 'Open exceptions' }).getByRole('listitem').filter({ hasText: 'AddressInvalid' });
@@ -159,7 +146,7 @@ test('F-153: an operator sees what is undone, stops the undo, and lets it go on'
   await system.shop('customer', { silent: true });
   const orderId = await submit('ok', 'ordered-twice');
   const path = `/orders/${orderId}`;
-  await until(path, ({ steps }) => steps.some(({ name, result }) => name === 'ship' && result === 'Succeeded'));
+  await reaches(path, ({ steps }) => steps.some(({ name, result }) => name === 'ship' && result === 'Succeeded'));
   await system.shop('shipping', { silent: true });
   const canceled = await fetch(`${system.url}${path}/cancel`, {
     method: 'POST',
@@ -167,7 +154,7 @@ test('F-153: an operator sees what is undone, stops the undo, and lets it go on'
     body: JSON.stringify({ reason: 'Ordered twice' }),
   });
   assert.equal(canceled.status, 202);
-  await until(path, ({ undo }) => undo?.now != null);
+  await reaches(path, ({ undo }) => undo?.now != null);
   await system.shop('customer', {});
 
   const hand = await fromHome();

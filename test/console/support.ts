@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -67,6 +68,30 @@ export async function startConsole(): Promise<RunningConsole> {
 
 /** Returns the body of a sample order. */
 export const sampleOrder = (name: string): object => JSON.parse(readFileSync(`${root}examples/orders/samples/${name}.json`, 'utf8')).order;
+
+/** Returns a function that calls the API of a system. An answer without success fails the test. */
+export const callOf =
+  <T>({ url }: Pick<RunningConsole, 'url'>) =>
+  async (method: string, path: string, token: string, body?: object): Promise<T> => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    assert.ok(response.ok, `${method} ${path}: ${response.status} ${await response.clone().text()}`);
+    return (await response.json()) as T;
+  };
+
+/** Reads again and again, for a minute at most, until something is there. */
+export async function until<T>(read: () => Promise<T>, isThere: (answer: T) => boolean): Promise<T> {
+  let answer = await read();
+  for (let looks = 0; looks < 300 && !isThere(answer); looks += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    answer = await read();
+  }
+  assert.ok(isThere(answer), JSON.stringify(answer));
+  return answer;
+}
 
 /** Opens a page of a context, with room for a whole screen. */
 export async function newPage(browser: Browser, headers: { readonly [name: string]: string } = {}): Promise<Page> {
