@@ -37,18 +37,10 @@ describe('instructions at the command line', () => {
     return json.orderId;
   };
   const state = async (orderId: string) => (await system.redress(['order', 'get', orderId, '--json'])).json;
-  const until = async (orderId: string, isReached: (order: Awaited<ReturnType<typeof state>>) => boolean) => {
-    for (let tries = 0; ; tries++) {
-      const order = await state(orderId);
-      if (isReached(order)) return order;
-      assert.ok(tries < 200, JSON.stringify(order));
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  };
 
   test('a rebuild without damage is refused, and its dry run compares the order with its journal (F-160)', async () => {
     const orderId = await submitted();
-    await until(orderId, ({ steps }) => steps[1].result === 'Succeeded');
+    await system.reaches(orderId, ({ steps }) => steps[1].result === 'Succeeded');
     const looked = await system.redress(['order', 'rebuild', orderId, '--reason', 'a look', '--dry-run']);
     assert.match(looked.out, /has \d+ journal lines\. The state can be read\. The journal tells the state\. Nothing was changed\./);
     const refused = await system.redress(['order', 'rebuild', orderId, '--reason', 'a look']);
@@ -64,19 +56,19 @@ describe('instructions at the command line', () => {
     const again = await system.redress(['order', 'signal', orderId, 'visa', '--data', '{"granted": true}', '--key', 'one']);
     assert.match(again.err, /used before/);
 
-    const blocked = await until(orderId, ({ processState }) => processState === 'Error');
+    const blocked = await system.reaches(orderId, ({ processState }) => processState === 'Error');
     assert.equal(blocked.fault.type, 'OperatorAsked');
     assert.match((await system.redress(['order', 'get', orderId])).out, /What is the price\?/);
     const wrong = await system.redress(['order', 'answer', orderId, '--data', '"seven"']);
     assert.deepEqual([wrong.exitCode, /\/answer/.test(wrong.err)], [1, true], wrong.err);
     assert.equal((await system.redress(['order', 'answer', orderId, '--data', '@-'], { input: '7' })).exitCode, 0);
-    assert.equal((await until(orderId, ({ processState }) => processState === 'Processed')).outcome, 'completed');
+    assert.equal((await system.reaches(orderId, ({ processState }) => processState === 'Processed')).outcome, 'completed');
     assert.equal((await system.redress(['order', 'signal', orderId, 'visa', '--data', '{"granted": true}'])).exitCode, 1);
   });
 
   test('an order is suspended after a dry run without effect, stores a signal, and is resumed with it', async () => {
     const orderId = await submitted();
-    await until(orderId, ({ steps }) => steps[1].status === 'Closed');
+    await system.reaches(orderId, ({ steps }) => steps[1].status === 'Closed');
     const turn = (kind: string, ...more: readonly string[]) =>
       system.redress(['order', kind, orderId, '--reason', 'the visas are counted', ...more]);
     assert.match((await turn('suspend', '--dry-run')).out, /would send no requests/);
@@ -90,25 +82,25 @@ describe('instructions at the command line', () => {
     await system.redress(['order', 'signal', orderId, 'visa', '--data', '{"granted": true}']);
     assert.equal((await state(orderId)).processState, 'Processing');
     assert.equal((await turn('resume')).exitCode, 0);
-    assert.equal((await until(orderId, ({ processState }) => processState === 'Error')).fault.type, 'OperatorAsked');
+    assert.equal((await system.reaches(orderId, ({ processState }) => processState === 'Error')).fault.type, 'OperatorAsked');
   });
 
   test('a skip shows its check, wants a confirmation, and closes the question with the given answer', async () => {
     const orderId = await submitted();
     await system.redress(['order', 'signal', orderId, 'visa', '--data', '{"granted": true}']);
-    await until(orderId, ({ processState }) => processState === 'Error');
+    await system.reaches(orderId, ({ processState }) => processState === 'Error');
     const skip = (...more: readonly string[]) => system.redress(['order', 'skip', orderId, '--reason', 'known', ...more]);
     const refused = await skip('--data', '"seven"', '--dry-run');
     assert.deepEqual([refused.exitCode, /output-invalid/.test(refused.out)], [1, true], refused.out);
     assert.match((await skip('--data', '7', '--dry-run')).out, /skipped +order\/price/);
     assert.equal((await skip('--data', '7')).exitCode, 2);
     assert.deepEqual((await skip('--data', '7', '--yes', '--json')).json.orderId, orderId);
-    assert.equal((await until(orderId, ({ processState }) => processState === 'Processed')).outcome, 'completed');
+    assert.equal((await system.reaches(orderId, ({ processState }) => processState === 'Processed')).outcome, 'completed');
   });
 
   test('the plan of an undo is shown first, and an undo that keeps failing is marked as done', async () => {
     const orderId = await submitted();
-    await until(orderId, ({ steps }) => steps[1].status === 'Closed');
+    await system.reaches(orderId, ({ steps }) => steps[1].status === 'Closed');
     const { out } = await system.redress(['order', 'plan', orderId]);
     assert.match(out, /order\/charge +till\.refund +\{"id":"c-1"\}/);
     assert.match(out, /Steps without an undo, which would stay as they are: order\/tell\./);
@@ -147,7 +139,7 @@ describe('instructions at the command line', () => {
     const rebuild = async () => (await system.redress(['order', 'rebuild', orderId, '--reason', 'a look', '--dry-run'])).out;
     assert.match(await rebuild(), /The journal tells the state\./);
     assert.equal((await turn('resume')).exitCode, 0);
-    assert.equal((await until(orderId, ({ processState }) => processState === 'Processed')).outcome, 'canceled');
+    assert.equal((await system.reaches(orderId, ({ processState }) => processState === 'Processed')).outcome, 'canceled');
     assert.match(await rebuild(), /The journal tells the state\./);
   });
 });

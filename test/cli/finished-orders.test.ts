@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, operation, sequence, waitFor } from 'redress';
 import * as z from 'zod';
-import { type RunningSystem, runningSystem } from './support.ts';
+import { type RunningSystem, runningSystem, until } from './support.ts';
 
 const Lot = z.object({ lot: z.string() });
 const none = z.object({});
@@ -35,31 +35,16 @@ describe('a finished order that has read an undone write, at the command line', 
     (await system.redress(['order', 'submit', '-', '--json'], { input: JSON.stringify({ workflow, order: { lot } }) })).json.orderId;
   const orderOf = async (id: string) => (await system.redress(['order', 'get', id, '--json'])).json;
   const taskOf = async (id: string) => (await system.redress(['task', 'show', id])).out;
-  async function until<T>(look: () => Promise<T>, is: (seen: T) => boolean): Promise<T> {
-    for (let looks = 0; looks < 500; looks++) {
-      const seen = await look();
-      if (is(seen)) return seen;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    throw new Error('It does not come to that.');
-  }
 
   before(async () => {
     system = await runningSystem(defineApp({ workflows: [receive, sell, fetchBack], agents: [worker] }));
     const receipt = await submit('receive', '4711');
-    await until(
-      () => orderOf(receipt),
-      ({ waitsFor }) => waitsFor?.kind === 'signal',
-    );
+    await system.reaches(receipt, ({ waitsFor }) => waitsFor?.kind === 'signal');
     sales = [await submit('sell', '4711'), await submit('sell', '4711')];
     for (const sale of sales) await system.redress(['order', 'watch', sale]);
     const { exitCode, err } = await system.redress(['order', 'recover', receipt, '--reason', 'wrong papers', '--yes']);
     assert.equal(exitCode, 0, err);
-    for (const sale of sales)
-      await until(
-        () => orderOf(sale),
-        ({ taskId }) => taskId !== undefined,
-      );
+    for (const sale of sales) await system.reaches(sale, ({ taskId }) => taskId !== undefined);
   });
   after(() => system.stop());
 

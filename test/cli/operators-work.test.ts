@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, fault, operation, sequence } from 'redress';
 import * as z from 'zod';
 import { changedPlaces, withPlaces } from '#cli/input-places';
-import { type RunningSystem, redress, runningSystem } from './support.ts';
+import { type RunningSystem, redress, runningSystem, until } from './support.ts';
 
 const AddressInvalid = fault('AddressInvalid');
 const Dispatched = fault('AlreadyDispatched');
@@ -44,25 +44,17 @@ describe("the operator's work at the command line (W-05, F-155)", () => {
 
   const run = (...args: readonly string[]) => system.redress(args);
   const state = async (orderId: string) => (await run('order', 'get', orderId, '--json')).json;
-  const until = async (orderId: string, isReached: (order: Awaited<ReturnType<typeof state>>) => boolean) => {
-    for (let tries = 0; ; tries++) {
-      const order = await state(orderId);
-      if (isReached(order)) return order;
-      assert.ok(tries < 200, JSON.stringify(order));
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  };
   const blocked = async (postalCode: string): Promise<string> => {
     const order = JSON.stringify({ item: 'Berlin', card: postalCode });
     const { orderId } = (await system.redress(['order', 'submit', '-', '--json'], { input: order })).json;
-    await until(orderId, ({ processState }) => processState === 'Error');
+    await system.reaches(orderId, ({ processState }) => processState === 'Error');
     return orderId;
   };
   /** Returns an order whose undo is stuck at its second step. */
   const stuck = async (): Promise<string> => {
     const orderId = await blocked('28195');
     assert.equal((await run('order', 'cancel', orderId, '--reason', 'she changed her mind', '--yes')).exitCode, 0);
-    await until(orderId, ({ undo }) => (undo?.stuck ?? []).length > 0);
+    await system.reaches(orderId, ({ undo }) => (undo?.stuck ?? []).length > 0);
     return orderId;
   };
 
@@ -93,7 +85,7 @@ describe("the operator's work at the command line (W-05, F-155)", () => {
     ])
       assert.equal((await replace(...more, '--reason', 'asked her')).exitCode, 2, more.join(' '));
     assert.equal((await replace(...set, '--reason', 'asked her')).exitCode, 0);
-    const after = await until(orderId, ({ fault }) => fault?.source === 'order/label');
+    const after = await system.reaches(orderId, ({ fault }) => fault?.source === 'order/label');
     assert.deepEqual(
       after.steps.slice(0, 2).map(({ attempts, result }: { attempts: number; result: string }) => [attempts, result]),
       [
@@ -105,7 +97,7 @@ describe("the operator's work at the command line (W-05, F-155)", () => {
 
   test('an order whose undo is stuck names its exception and its task, and its watch says what it waits for', async () => {
     const orderId = await stuck();
-    const order = await until(orderId, ({ taskId }) => taskId !== undefined);
+    const order = await system.reaches(orderId, ({ taskId }) => taskId !== undefined);
     const { out, err } = await run('order', 'get', orderId);
     assert.match(out, new RegExp(`^exception +${order.exceptionId}$`, 'm'));
     assert.match(out, new RegExp(`^task +${order.taskId}$`, 'm'));
@@ -120,7 +112,10 @@ describe("the operator's work at the command line (W-05, F-155)", () => {
     const replace = (...set: readonly string[]) =>
       run('order', 'replace-input', orderId, '--set', ...set, '--reason', 'another town by telephone');
     assert.equal((await replace('address.city=Bremen')).exitCode, 0);
-    await until(orderId, ({ processState, lastInstruction }) => processState === 'Error' && lastInstruction.verified === 'failed-again');
+    await system.reaches(
+      orderId,
+      ({ processState, lastInstruction }) => processState === 'Error' && lastInstruction.verified === 'failed-again',
+    );
     const failed = (await run('order', 'get', orderId)).out;
     assert.match(
       failed,
@@ -135,7 +130,7 @@ describe("the operator's work at the command line (W-05, F-155)", () => {
     assert.match(out, /ExceptionHandled .*\(then blocked: AddressInvalid at order\/ship\)$/m);
 
     assert.equal((await replace('address.postalCode=10115')).exitCode, 0);
-    await until(orderId, ({ fault }) => fault?.source === 'order/label');
+    await system.reaches(orderId, ({ fault }) => fault?.source === 'order/label');
     assert.match((await run('order', 'get', orderId)).out, /^last instruction +replace-input by cli at \S+: passed$/m);
   });
 
@@ -143,12 +138,9 @@ describe("the operator's work at the command line (W-05, F-155)", () => {
     const orderId = await blocked('00000');
     const replaced = ['order', 'replace-input', orderId, '--set', 'address.city=Ulm', '--reason', 'another town'];
     assert.equal((await run(...replaced)).exitCode, 0);
-    await until(orderId, ({ lastInstruction }) => lastInstruction?.verified === 'failed-again');
+    await system.reaches(orderId, ({ lastInstruction }) => lastInstruction?.verified === 'failed-again');
     const audit = (...more: readonly string[]) => run('audit', '--target', orderId, ...more);
-    for (let tries = 0; !/failed again/.test((await audit()).out); tries++) {
-      assert.ok(tries < 100, (await audit()).out);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    await until(audit, ({ out }) => /failed again/.test(out), 100);
     assert.match((await audit()).out, /^\S+ +cli +replace-input +instruction +\S+ +failed again +another town$/m);
     assert.doesNotMatch((await audit()).out, / read /);
     assert.deepEqual((await audit('--json')).json.items.length, 1);
@@ -160,10 +152,10 @@ describe("the operator's work at the command line (W-05, F-155)", () => {
     const orderId = await blocked('28195');
     await run('order', 'suspend', orderId, '--reason', 'wait');
     assert.equal((await run('order', 'cancel', orderId, '--reason', 'she changed her mind', '--yes')).exitCode, 0);
-    await until(orderId, ({ undo }) => (undo?.stuck ?? []).length > 0);
+    await system.reaches(orderId, ({ undo }) => (undo?.stuck ?? []).length > 0);
     assert.match((await run('order', 'get', orderId)).out, /^cancel +by cli at \S+Z: she changed her mind$/m);
     assert.equal((await run('order', 'mark-compensated', orderId, '--reason', 'it is back', '--yes')).exitCode, 0);
-    await until(orderId, ({ processState }) => processState === 'Processed');
+    await system.reaches(orderId, ({ processState }) => processState === 'Processed');
     assert.match((await run('order', 'get', orderId)).out, /^state +Processed, canceled by cli: she changed her mind$/m);
     const watched = await run('order', 'watch', orderId);
     assert.match(watched.out, /^canceled after .* s by cli: she changed her mind$/m);

@@ -117,6 +117,16 @@ export async function storeIn(folder: string, work: (embedded: Embedded) => Prom
   await embedded.database.close();
 }
 
+/** Looks again and again, after 50 ms each time, until it sees what it waits for. */
+export async function until<T>(look: () => Promise<T>, is: (seen: T) => boolean, looks = 200): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    const seen = await look();
+    if (is(seen)) return seen;
+    assert.ok(tries < looks, JSON.stringify(seen));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
 export interface RunningSystem {
   readonly folder: string;
   readonly url: string;
@@ -124,6 +134,9 @@ export interface RunningSystem {
   redress(args: readonly string[], around?: Around): Promise<Ran>;
   /** Submits an order, waits for its end, and returns its id. */
   order(card: string): Promise<string>;
+  /** Reads an order until it is as expected, and returns it. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into output of every shape
+  reaches(orderId: string, is: (order: any) => boolean): Promise<any>;
   /** Stops it and deletes its data folder. */
   stop(): Promise<void>;
 }
@@ -158,6 +171,7 @@ export async function runningSystem(app: App = shop): Promise<RunningSystem> {
       assert.ok(exitCode <= 1, err);
       return json.orderId;
     },
+    reaches: (orderId, is) => until(async () => (await run(['order', 'get', orderId, '--json'])).json, is),
     async stop() {
       await host.stop();
       await database.close();
