@@ -121,7 +121,7 @@ test('F-149: operators see how many faults a recovery has masked, and the newest
   const fault = { type: 'ShelfFell', class: 'expected', message: 'no shelf', permanent: true } as const;
   const reply = { status: 'failed', fault } as const;
   await scheduler.accept(receipt, [{ id: requestId, type: 'reply', requestId, agent: 'worker', sentAt: clock.now(), reply }], []);
-  const inconsistency = { id: 'undo-1', cause: { orderId: 'ord_other', path: 'order/book' } };
+  const inconsistency = { cause: { orderId: 'ord_other', path: 'order/book' } };
   for (let count = 0; count < 12; count++) {
     const uses = [{ path: 'order/after/reserve', object: `lot/${count}` }];
     await scheduler.accept(

@@ -8,6 +8,7 @@ import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
 import { exceptionOf, taskOf } from '#roles/exceptions/read';
 import { handlerIdOf, restartIdOf } from '#roles/submission/submission';
 import { failed, journalOf, ok, openDesk, submitted, timePasses } from '../support.ts';
+import { tellUndone } from './warehouse.ts';
 
 const Lot = z.object({ lot: z.string() });
 const none = z.object({});
@@ -47,21 +48,12 @@ async function finished(context: TestContext, { writesAndSendsAtomically = true,
       desk.system.scheduler.instruct(of, { by: 'olga', reason: 'r', ...instruction }, { id: `call-${++calls}`, dryRun }),
     );
   /** Has another order tell that a write is undone that this one has read. */
-  const tell = async (id: string, of = orderId) => {
-    const inconsistency = {
+  const tell = (id: string, of = orderId) =>
+    tellUndone(desk, of, {
       id,
       cause: { orderId: 'ord_receipt', path: 'order/book' },
       uses: [{ path: 'order/reserve', object: 'lot/4711' }],
-    };
-    await desk.send(queueNames.wakeUps, {
-      v: 1,
-      type: 'wake-up',
-      orderId: of,
-      sentAt: new Date(desk.clock.now()).toISOString(),
-      inconsistency,
     });
-    await desk.deliver(queueNames.wakeUps);
-  };
   await desk.answer(await desk.request(), ok({}));
   if (ends === 'completed') await desk.answer(await desk.request(), ok({}));
   else await instruct({ kind: 'terminate' });

@@ -1,25 +1,15 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { Rule } from '#core/rules/rule';
 import { queueNames, type Request } from '#ports/messages';
 import { rule } from '../../support/rules.ts';
-import { type Desk, failed, journalOf, ok, openDesk, submitted, timePasses } from '../support.ts';
-import { foundIn, told, warehouseApp } from './warehouse.ts';
+import { type Desk, failed, journalOf, ok, timePasses } from '../support.ts';
+import { foundIn, received, told } from './warehouse.ts';
 
 const quarterMs = 900_000;
 
-/** A receipt has booked lot 4711 and packs it, and a sale has reserved from the lot. */
-async function received(context: TestContext, given?: Rule) {
-  const desk = openDesk(context, warehouseApp);
-  if (given) await desk.system.rules.put(given, { by: 'ada', reason: 'a test', expected: undefined });
-  const receipt = await submitted(desk, { lot: '4711' }, { workflow: 'receive' });
-  await desk.answer(await desk.request(), ok({}));
-  const pack = await desk.request();
-  await desk.clock.advance(10);
-  const sale = await submitted(desk, { lot: '4711' }, { workflow: 'take' });
-  await desk.answer(await desk.request(), ok({}));
-  await desk.requests();
-  await desk.clock.advance(10);
+/** Returns a receipt and a sale, and what recovers the step that has booked. */
+async function recoverable(context: TestContext) {
+  const { desk, receipt, sale, pack } = await received(context);
   let calls = 0;
   /** Recovers the step that has booked, and has its service answer what is at work, and undo the booking. */
   const recovered = async (atWork: Request) => {
@@ -43,7 +33,7 @@ async function loseWakeUps(desk: Desk): Promise<void> {
 }
 
 test('S46, F-152: an order whose message about an undone write is lost hears of it a quarter of an hour later, and once', async (context) => {
-  const { desk, sale, pack, recovered } = await received(context);
+  const { desk, sale, pack, recovered } = await recoverable(context);
   await recovered(pack);
   await desk.deliver(queueNames.submissions);
   await loseWakeUps(desk);
@@ -58,7 +48,7 @@ test('S46, F-152: an order whose message about an undone write is lost hears of 
 });
 
 test('S46: a second undo of a step tells nobody who has read only its first write', async (context) => {
-  const { desk, sale, pack, recovered } = await received(context);
+  const { desk, sale, pack, recovered } = await recoverable(context);
   await recovered(pack);
   await told(desk);
   assert.equal(await foundIn(desk, sale), 1);

@@ -4,7 +4,7 @@ import { queueNames, type Request } from '#ports/messages';
 import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
 import { exceptionOf, taskOf } from '#roles/exceptions/read';
 import { failed, journalOf, ok, openDesk, submitted, timePasses } from '../support.ts';
-import { warehouseApp } from './warehouse.ts';
+import { tellUndone, warehouseApp } from './warehouse.ts';
 
 /** A receipt has booked its lot, or a sale has reserved it, and packs it. A person recovers the order. */
 async function recovering(context: TestContext, path?: string, workflow = 'receive') {
@@ -20,11 +20,7 @@ async function recovering(context: TestContext, path?: string, workflow = 'recei
   const instruct = (given: { readonly kind: 'terminate' | 'recover' }) =>
     timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { by: 'olga', reason: 'r', ...given }, { id: `call-${++calls}` }));
   /** Has another order tell that a write is undone that this one has read. */
-  const tell = async (about: object) => {
-    const body = { v: 1, type: 'wake-up', orderId, sentAt: new Date(desk.clock.now()).toISOString(), inconsistency: about };
-    await desk.queues.send([{ queue: queueNames.wakeUps, body: JSON.stringify(body) }]);
-    await desk.deliver(queueNames.wakeUps);
-  };
+  const tell = (about: object) => tellUndone(desk, orderId, about);
   return { desk, orderId, pack, masked, instruct, tell };
 }
 

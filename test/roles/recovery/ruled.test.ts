@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import type { Rule } from '#core/rules/rule';
 import { exceptionIdOf } from '#roles/exceptions/ids';
 import { exceptionOf } from '#roles/exceptions/read';
 import { rule } from '../../support/rules.ts';
 import { type Desk, failed, journalOf, ok, openDesk, submitted, timePasses } from '../support.ts';
-import { foundIn, told, warehouseApp } from './warehouse.ts';
+import { foundIn, received, told, warehouseApp } from './warehouse.ts';
 
-const recovering = (desk: Desk, given: Partial<Rule>) =>
-  desk.system.rules.put(rule({ id: 'papers', name: 'papers', ...given }), { by: 'ada', reason: 'a test', expected: undefined });
+const papers = (given: Partial<Rule>): Rule => rule({ id: 'papers', name: 'papers', ...given });
 
 async function passes(desk: Desk, ms: number): Promise<void> {
   await desk.clock.advance(ms);
@@ -27,26 +26,11 @@ async function playedOut(desk: Desk, orderId: string): Promise<readonly string[]
   return steps;
 }
 
-/** A receipt has booked lot 4711 and packs it, and a sale has reserved from the lot. The rule is in force before. */
-async function received(context: TestContext, given: Partial<Rule>) {
-  const desk = openDesk(context, warehouseApp);
-  await recovering(desk, given);
-  const receipt = await submitted(desk, { lot: '4711' }, { workflow: 'receive' });
-  await desk.answer(await desk.request(), ok({}));
-  const pack = await desk.request();
-  await desk.clock.advance(10);
-  const sale = await submitted(desk, { lot: '4711' }, { workflow: 'take' });
-  await desk.answer(await desk.request(), ok({}));
-  await desk.requests();
-  await desk.clock.advance(10);
-  return { desk, receipt, sale, pack };
-}
-
 const declined = { event: { kind: 'exception', type: 'PapersWrong' } } as const;
 const wrong = failed('PapersWrong');
 
 test('F-133, F-152: a rule recovers a whole order: it ends as compensated, and an order that has read from it hears of it', async (context) => {
-  const { desk, receipt, sale, pack } = await received(context, { ...declined, action: { kind: 'recover' } });
+  const { desk, receipt, sale, pack } = await received(context, papers({ ...declined, action: { kind: 'recover' } }));
   await desk.answer(pack, wrong);
   assert.deepEqual(await playedOut(desk, receipt), ['book/undo']);
   await told(desk);
@@ -60,11 +44,14 @@ test('F-133, F-152: a rule recovers a whole order: it ends as compensated, and a
 
 test('F-133, F-148: a rule recovers a step: what depends on it is undone, the order goes on there, and readers hear of it', async (context) => {
   const object = { workflow: 'receive' };
-  const { desk, receipt, sale, pack } = await received(context, {
-    ...declined,
-    object,
-    action: { kind: 'recover', path: 'order/book' },
-  });
+  const { desk, receipt, sale, pack } = await received(
+    context,
+    papers({
+      ...declined,
+      object,
+      action: { kind: 'recover', path: 'order/book' },
+    }),
+  );
   await desk.answer(pack, wrong);
   const steps = await playedOut(desk, receipt);
   assert.deepEqual(steps, ['book/undo', 'book', 'pack']);
@@ -78,11 +65,14 @@ test('F-133, F-148: a rule recovers a step: what depends on it is undone, the or
 });
 
 test('F-164: a rule recovers a step about which somebody has raised an exception, after the step at work was canceled', async (context) => {
-  const { desk, receipt, pack } = await received(context, {
-    event: { kind: 'exception', type: 'GoodsDamaged' },
-    object: { workflow: 'receive' },
-    action: { kind: 'recover', path: 'order/book' },
-  });
+  const { desk, receipt, pack } = await received(
+    context,
+    papers({
+      event: { kind: 'exception', type: 'GoodsDamaged' },
+      object: { workflow: 'receive' },
+      action: { kind: 'recover', path: 'order/book' },
+    }),
+  );
   const report = { kind: 'report', by: 'olga', type: 'GoodsDamaged', message: 'wet', path: 'order/pack' } as const;
   await timePasses(desk.clock, desk.system.scheduler.instruct(receipt, report, { id: 'r' }));
   await desk.answer(pack, failed('Stopped'));
@@ -92,7 +82,7 @@ test('F-164: a rule recovers a step about which somebody has raised an exception
 });
 
 test('F-141: a rule in dry-run notes the recovery that it would have begun, and a person decides', async (context) => {
-  const { desk, receipt, pack } = await received(context, { ...declined, mode: 'dry-run', action: { kind: 'recover' } });
+  const { desk, receipt, pack } = await received(context, papers({ ...declined, mode: 'dry-run', action: { kind: 'recover' } }));
   await desk.answer(pack, wrong);
   assert.deepEqual(await playedOut(desk, receipt), []);
   assert.equal((await desk.state(receipt)).processState, 'Error');
@@ -102,11 +92,14 @@ test('F-141: a rule in dry-run notes the recovery that it would have begun, and 
 
 test('a recovery that a person could not begin either is an exception of its rule, and nothing is undone', async (context) => {
   const desk = openDesk(context, warehouseApp);
-  await recovering(desk, {
-    event: { kind: 'order-age', afterSeconds: 5 },
-    object: { workflow: 'receive' },
-    action: { kind: 'recover', path: 'order/pack' },
-  });
+  await desk.system.rules.put(
+    papers({
+      event: { kind: 'order-age', afterSeconds: 5 },
+      object: { workflow: 'receive' },
+      action: { kind: 'recover', path: 'order/pack' },
+    }),
+    { by: 'ada', reason: 'a test', expected: undefined },
+  );
   const receipt = await submitted(desk, { lot: '4711' }, { workflow: 'receive' });
   await passes(desk, 6_000);
   const { processState, fault } = await desk.state(receipt);
@@ -116,7 +109,10 @@ test('a recovery that a person could not begin either is an exception of its rul
 
 test('F-125: a rule about the age of an order recovers it while it is at work', async (context) => {
   const event = { kind: 'order-age', afterSeconds: 60 } as const;
-  const { desk, receipt, sale, pack } = await received(context, { event, object: { workflow: 'receive' }, action: { kind: 'recover' } });
+  const { desk, receipt, sale, pack } = await received(
+    context,
+    papers({ event, object: { workflow: 'receive' }, action: { kind: 'recover' } }),
+  );
   await passes(desk, 61_000);
   await desk.answer(pack, failed('Stopped'));
   assert.deepEqual(await playedOut(desk, receipt), ['book/undo']);
