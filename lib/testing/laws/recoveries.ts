@@ -139,12 +139,13 @@ export function recoveredScopes(): Law {
   };
 }
 
+/** Whether a line of the history begins a recovery. */
+export const beginsRecovery = (fact: StoredEntry): boolean =>
+  (fact.type === 'InstructionGiven' && fact.kind === 'recover') || (fact.type === 'RuleActed' && fact.action.kind === 'recover');
+
 function recoveryIn({ before, program, journal, newFacts }: Tracked, path: string): Recovery | undefined {
   if (!before || !program) return undefined;
-  const begin = newFacts.findLast(
-    (fact) =>
-      (fact.type === 'InstructionGiven' && fact.kind === 'recover') || (fact.type === 'RuleActed' && fact.action.kind === 'recover'),
-  );
+  const begin = newFacts.findLast(beginsRecovery);
   const since = begin?.seq ?? 0;
   const scope = scopeOf(program, path);
   const stood = new Map<string, 'at work' | 'done' | 'not begun' | 'other'>();

@@ -4,7 +4,7 @@ import type { StateRecord } from '#ports/records';
 import type { JournalEntry, StoredEntry } from '#roles/scheduler/instance';
 import type { History, Tracked } from '#testing/world/history';
 import { type Law, on, type Setting } from './law.ts';
-import { scopeOf } from './recoveries.ts';
+import { beginsRecovery, scopeOf } from './recoveries.ts';
 
 type Found = Extract<StoredEntry, { type: 'InconsistencyFound' }>;
 
@@ -58,9 +58,6 @@ export function undoneWrites({ toleranceMs, now }: Pick<Setting, 'toleranceMs' |
     },
   };
 }
-
-const beginsRecovery = (fact: StoredEntry): boolean =>
-  (fact.type === 'InstructionGiven' && fact.kind === 'recover') || (fact.type === 'RuleActed' && fact.action.kind === 'recover');
 
 /** Whether a line begins the recovery of a whole order. */
 function recoversWhole(fact: JournalEntry, { instance }: Tracked): boolean {
