@@ -1,3 +1,4 @@
+import { isAt } from '#core/engine/undo-pages';
 import type { StoredEntry } from '#roles/scheduler/instance';
 import { type Undo, undosOf } from '#testing/laws/undone-writes';
 import { stepOf } from '#testing/world/effects';
@@ -45,7 +46,7 @@ function wrongInOrder({ orderId, journal }: Tracked, { lines, history }: Books):
 const isSame = (one: readonly string[], other: readonly string[] = []): boolean => one.toSorted().join(' ') === other.toSorted().join(' ');
 
 const isOf = (line: Book, { orderId, path }: { readonly orderId: string; readonly path: string }): boolean =>
-  line.orderId === orderId && (line.path === path || line.path.startsWith(`${path}/`));
+  line.orderId === orderId && isAt(line.path, path);
 
 /** Returns the readers of an undone write who do not know of it. */
 function wrongInUndo(undo: Undo, books: Books): readonly string[] {

@@ -1,4 +1,6 @@
+import { isUndoPath, undonePath } from '#core/data/ids';
 import { rootPath } from '#core/definition/definition';
+import { isAt } from '#core/engine/undo-pages';
 import type { StoredEntry } from '#roles/scheduler/instance';
 import type { Law } from './law.ts';
 
@@ -10,9 +12,7 @@ export const undoOrder = (): Law => ({
       const done: string[] = [];
       const wrong: string[] = [];
       const canBeUndone = new Set(
-        journal.flatMap((fact) =>
-          fact.type === 'StepRequested' && fact.path.endsWith('/undo') ? [fact.path.slice(0, -'/undo'.length)] : [],
-        ),
+        journal.flatMap((fact) => (fact.type === 'StepRequested' && isUndoPath(fact.path) ? [undonePath(fact.path)] : [])),
       );
       /** Open activities. A step with the effect of an earlier run and another input is undone before its next request. */
       const begun = new Set<string>();
@@ -26,7 +26,7 @@ export const undoOrder = (): Law => ({
         if (fact.result === 'Succeeded' && canBeUndone.has(fact.path) && !done.includes(fact.path)) done.push(fact.path);
         const path = fact.result === 'Compensated' ? fact.path.replace(/\/undo$/, '') : undefined;
         if (path === undefined || !done.includes(path)) continue;
-        const newest = done.findLast((each) => isIn(each, scope));
+        const newest = done.findLast((each) => isAt(each, scope));
         if (newest !== path && !begun.has(path)) wrong.push(`order ${orderId}: ${path} was undone before ${newest}, which was done later`);
         done.splice(done.lastIndexOf(path), 1);
       }
@@ -34,11 +34,9 @@ export const undoOrder = (): Law => ({
     }),
 });
 
-const isIn = (path: string, scope: string): boolean => path === scope || path.startsWith(`${scope}/`);
-
 /** Returns the activity inside which an instruction or a rule undoes; the whole order as soon as it goes on. */
 function scopeAfter(fact: StoredEntry, scope: string): string {
-  if (fact.type === 'StepRequested' && !fact.path.endsWith('/undo')) return rootPath;
+  if (fact.type === 'StepRequested' && !isUndoPath(fact.path)) return rootPath;
   if (fact.type === 'RuleActed' && fact.action.kind === 'recover') return around(fact.action.path);
   if (fact.type !== 'InstructionGiven') return scope;
   const path = fact.after?.['path'];

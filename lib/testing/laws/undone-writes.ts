@@ -1,5 +1,6 @@
-import { definitionPath } from '#core/data/ids';
+import { definitionPath, isUndoPath, undonePath } from '#core/data/ids';
 import { rootPath } from '#core/definition/definition';
+import { isAt } from '#core/engine/undo-pages';
 import type { StateRecord } from '#ports/records';
 import type { JournalEntry, StoredEntry } from '#roles/scheduler/instance';
 import type { History, Tracked } from '#testing/world/history';
@@ -75,8 +76,6 @@ export function undosOf(history: History): Undo[] {
   return found;
 }
 
-const undoEnd = '/undo';
-
 /** Returns the steps that the last write has undone. An undo that a person has marked as done leaves two lines. */
 const undosIn = ({ orderId, newFacts }: Tracked): readonly Undo[] => [
   ...new Map(newFacts.flatMap((fact) => undoIn(orderId, fact).map((undo) => [undo.path, undo]))).values(),
@@ -85,8 +84,8 @@ const undosIn = ({ orderId, newFacts }: Tracked): readonly Undo[] => [
 function undoIn(orderId: string, fact: JournalEntry): readonly Undo[] {
   const { at, seq } = fact;
   if (fact.type === 'MarkedCompensated') return [{ orderId, path: fact.path, at, seq }];
-  if (fact.type !== 'ActivityClosed' || fact.result !== 'Compensated' || !fact.path.endsWith(undoEnd)) return [];
-  return [{ orderId, path: fact.path.slice(0, -undoEnd.length), at, seq }];
+  if (fact.type !== 'ActivityClosed' || fact.result !== 'Compensated' || !isUndoPath(fact.path)) return [];
+  return [{ orderId, path: undonePath(fact.path), at, seq }];
 }
 
 interface Uses {
@@ -168,7 +167,7 @@ function readsOf(reader: string, undo: Undo, known: Known): { readonly must: rea
 
 /** Whether an undo is the first one of a write: a step may write again after its undo. */
 const isUndoneBy = ({ path, seq }: Use, undo: Undo, journal: readonly StoredEntry[]): boolean => {
-  const covers = (each: Pick<Undo, 'path'>): boolean => path === each.path || path.startsWith(`${each.path}/`);
+  const covers = (each: Pick<Undo, 'path'>): boolean => isAt(path, each.path);
   if (!covers(undo) || seq > undo.seq) return false;
   return !journal.some((fact) => fact.seq > seq && fact.at !== undo.at && fact.seq < undo.seq && undoIn('', fact).some(covers));
 };
@@ -192,7 +191,7 @@ function isStillTrue(line: Found, { orderId, journal, instance }: Tracked, known
   if (goesOn || !undo || instance.state.phase !== 'closed') return false;
   return readsOf(orderId, undo, known).must.some((read) => {
     const later = journal.filter((fact) => fact.seq > read.seq && 'path' in fact);
-    const isUndone = later.some((fact) => undoIn(orderId, fact).some(({ path }) => read.path === path || read.path.startsWith(`${path}/`)));
+    const isUndone = later.some((fact) => undoIn(orderId, fact).some(({ path }) => isAt(read.path, path)));
     return !isUndone && !later.some((fact) => fact.type === 'ObjectsUsed' && fact.seq > seq && fact.path === read.path);
   });
 }
