@@ -3,7 +3,9 @@ import * as z from 'zod';
 import { type MeterEntry, totalOf } from '#adapters/aws/meter';
 import { queueNames } from '#ports/messages';
 import { type Invoked, openInvoked } from '../../test/adapters/aws/invocations.ts';
-import { startDynoxide, startEventBus, startFauxqs } from '../../test/support/emulators.ts';
+import { startDynoxide } from '../../test/support/emulators.ts';
+import { withEmulators } from './emulated.ts';
+import { mustHaveEnded, nextKey } from './played.ts';
 
 /**
  * What the objects of operations, locks and messages of consumers cost on AWS: write units and requests for each order or message. The
@@ -69,9 +71,8 @@ const more = (cost: Cost, than: Cost): Cost => ({
 
 const print = (row: object): void => void process.stdout.write(`${JSON.stringify({ bench: 'objects-cost', ...row })}\n`);
 
-let keys = 0;
 const submit = (invoked: Invoked, workflow: string): Promise<string> => {
-  const key = `order-${++keys}`;
+  const key = nextKey();
   return invoked.submit(key, { workflow, order: { lot: key } });
 };
 
@@ -86,10 +87,7 @@ async function played(invoked: Invoked, workflow: string, meanwhile = async (_: 
     orderIds.push(orderId);
   }
   const cost = costOf(invoked.meter.entries(), count);
-  for (const orderId of orderIds) {
-    const head = await invoked.store.head(orderId);
-    if (head?.outcome !== 'completed') throw new Error(`${orderId} is ${head?.processState}, so its cost says nothing.`);
-  }
+  for (const orderId of orderIds) await mustHaveEnded(invoked, orderId, 'completed');
   return cost;
 }
 
@@ -161,16 +159,13 @@ async function printMessages(invoked: Invoked): Promise<void> {
   print({ item: 'a message of a consumer', ...consumer, moreThanAgent: added, met: Object.values(added).every((each) => each <= 0) });
 }
 
-const [dynoxide, fauxqs, bus] = await Promise.all([startDynoxide(), startFauxqs(), startEventBus()]);
-const invoked = await openInvoked({
-  app,
-  endpoints: { dynamodb: dynoxide.endpoint, sqs: fauxqs.endpoint, eventbridge: bus.endpoint },
+await withEmulators(startDynoxide, async (endpoints) => {
+  const invoked = await openInvoked({ app, endpoints });
+  // Each process looks up its queues once.
+  await submit(invoked, 'plain-first');
+  await invoked.settle();
+  const plain = await printObjects(invoked);
+  await printLocks(invoked, plain);
+  await printMessages(invoked);
+  invoked.close();
 });
-// Each process looks up its queues once.
-await submit(invoked, 'plain-first');
-await invoked.settle();
-const plain = await printObjects(invoked);
-await printLocks(invoked, plain);
-await printMessages(invoked);
-invoked.close();
-await Promise.all([dynoxide.stop(), fauxqs.stop(), bus.stop()]);
