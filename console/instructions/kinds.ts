@@ -39,8 +39,6 @@ export interface Kind {
   /** The letter in the menu of actions. */
   readonly letter: string;
   readonly fields: readonly FieldName[];
-  /** It says something without any value, so it is checked when its form opens. */
-  readonly optional?: true;
   /** Returns why it makes no sense now; the check of the API decides. */
   readonly unfit?: (order: Order) => string | undefined;
 }
@@ -160,7 +158,6 @@ export const kinds: { readonly [kind in InstructionKind]: Kind } = {
     letter: 'z',
     harm: true,
     fields: ['path'],
-    optional: true,
     unfit: (order) => whileUndone(order) ?? notBlocked(order),
   },
   cancel: {

@@ -49,7 +49,7 @@ const rules = [
 ];
 
 /** Whether the orders of a world share objects: one world of fifteen. */
-export const objectsIn = (seed: number): Chance | undefined =>
+const objectsIn = (seed: number): Chance | undefined =>
   // A restore of these worlds puts records back and removes none, so the records of uses would be ahead of their orders.
   isIn(seed, 5) ? undefined : isIn(seed, theme);
 

@@ -11,8 +11,8 @@ type OfPeople = Extract<Observation, { type: 'people recorded' | 'message remove
 /** A record of what people must hear. */
 export type PeopleRecord =
   | { readonly what: 'task'; readonly task: TaskRecord }
-  /** A message to one destination. Its `rev` is 1 when it is written for the first time. */
-  | { readonly what: 'message'; readonly id: string; readonly rev: number; readonly delivery: Delivery }
+  /** A message to one destination. */
+  | { readonly what: 'message'; readonly id: string; readonly delivery: Delivery }
   /** The messages that a group has got in the period that began at `since`. */
   | { readonly what: 'allowance'; readonly group: string; readonly since: number; readonly sent: number };
 
@@ -60,9 +60,9 @@ const isTask = (document: Document): boolean =>
 const isMessage = (id: string): boolean => !id.startsWith('dead#');
 
 function recordOf(document: Document): PeopleRecord {
-  const { collection, id, rev, content } = document;
+  const { collection, id, content } = document;
   if (isTask(document)) return { what: 'task', task: taskIn(document) };
-  if (collection === collections.deliveries) return { what: 'message', id, rev, delivery: content as unknown as Delivery };
+  if (collection === collections.deliveries) return { what: 'message', id, delivery: content as unknown as Delivery };
   const { since, sent } = content as { readonly since: number; readonly sent: number };
   return { what: 'allowance', group: id, since, sent };
 }
