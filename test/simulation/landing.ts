@@ -8,21 +8,11 @@ interface Reach {
   readonly because: string;
 }
 
-const functions: readonly Role[] = [
-  'submissions',
-  'scheduler',
-  'agent',
-  'children',
-  'consumer',
-  'supervisor',
-  'sweeper',
-  'bulk',
-  'dead-letter',
-];
-const callers: readonly Role[] = [...functions, 'client', 'operator'];
-const readers: readonly Role[] = ['submissions', 'scheduler', 'agent', 'children', 'consumer', 'dead-letter'];
-const inside: readonly Role[] = ['scheduler', 'agent', 'children'];
 const without = (some: readonly Role[], ...others: readonly Role[]): readonly Role[] => some.filter((role) => !others.includes(role));
+const callers = without(roles, 'notifier', 'desk');
+const functions = without(callers, 'client', 'operator');
+const readers = without(functions, 'supervisor', 'sweeper', 'bulk');
+const inside: readonly Role[] = ['scheduler', 'agent', 'children'];
 
 const everybody: Reach = { roles: callers, because: 'few worlds have a notifier and people who claim tasks' };
 const onlyReaders: Reach = { roles: readers, because: 'nobody else takes messages in batches' };
