@@ -3,8 +3,8 @@ import { isReport } from '#roles/exceptions/causes';
 import { exceptionIdOf } from '#roles/exceptions/ids';
 import type { Instruction } from '#roles/operator/instruction';
 import { handlerIdOf } from '#roles/submission/submission';
-import { addFacts, addToOutbox, type Draft } from './draft.ts';
-import { handleEntry, handlerEnded, notCompleted, withHandlers } from './handlers.ts';
+import type { Draft } from './draft.ts';
+import { handlerEnded, notCompleted, startHandler } from './handlers.ts';
 import { recorded } from './recorded-reports.ts';
 import type { RunningHandler } from './running-handler.ts';
 import type { Incoming } from './types.ts';
@@ -12,7 +12,7 @@ import type { Incoming } from './types.ts';
 /** Begins an order for each open exception of a finished order, if the instruction says so. Its id follows from the exception. */
 export function handleFinished(draft: Draft, instruction: Instruction): Draft {
   if (instruction.kind !== 'handle') return draft;
-  const { record, instance } = draft;
+  const { record } = draft;
   const { workflow: name, version } = instruction;
   const handlerOf = ({ seq, path }: OpenCause): RunningHandler => ({
     seq,
@@ -22,16 +22,7 @@ export function handleFinished(draft: Draft, instruction: Instruction): Draft {
     place: path ?? '',
     ofFinished: true,
   });
-  const handlers = (record.open ?? []).filter(isReport).map(handlerOf);
-  const begun = withHandlers(draft, [...(instance.rules?.handlers ?? []), ...handlers]);
-  const facts = handlers.map(
-    ({ seq, orderId }) =>
-      ({ type: 'HandlerStarted', exceptionId: exceptionIdOf(record.orderId, seq), handler: orderId, workflow: name }) as const,
-  );
-  return addToOutbox(
-    addFacts(begun, facts),
-    handlers.map(({ seq }) => handleEntry(begun, seq)),
-  );
+  return (record.open ?? []).filter(isReport).map(handlerOf).reduce(startHandler, draft);
 }
 
 /** Notes the end of a handler. If it did not complete what it was to do for a finished order, a person hears of it. */

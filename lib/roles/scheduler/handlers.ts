@@ -51,13 +51,20 @@ export function beginHandler(
     ? ({ kind: blocked.reported ? 'go-on' : 'retry', afterSeconds: 0 } as const)
     : ({ kind: 'suspend', again: true } as const);
   const decided = applyEvent(isAside ? draft : patchRecord(draft, { suspended: true }), { type: 'decided', rule, action: next });
-  const noted = withHandlers(decided, [...(decided.instance.rules?.handlers ?? []), handler]);
-  const fact = { type: 'HandlerStarted', exceptionId: exceptionIdOf(orderId, seq), handler: handler.orderId, workflow: name } as const;
+  return startHandler(decided, handler);
+}
+
+/** Begins the order that handles an exception, and notes it. */
+export function startHandler(draft: Draft, handler: RunningHandler): Draft {
+  const { seq, orderId, workflow } = handler;
+  const noted = withHandlers(draft, [...(draft.instance.rules?.handlers ?? []), handler]);
+  const exceptionId = exceptionIdOf(draft.record.orderId, seq);
+  const fact = { type: 'HandlerStarted', exceptionId, handler: orderId, workflow: workflow.name } as const;
   return addToOutbox(addFacts(noted, [fact]), [handleEntry(draft, seq)]);
 }
 
 /** Returns the message that begins a handler, or has it report again if it has ended. */
-export const handleEntry = ({ record }: Draft, seq: number, again?: number): OutboxEntry => ({
+const handleEntry = ({ record }: Draft, seq: number, again?: number): OutboxEntry => ({
   id: `${announcedAs(record)}/handler/${seq}${again === undefined ? '' : `/${again}`}`,
   kind: 'status',
   channel: queueNames.submissions,
@@ -90,7 +97,7 @@ export const withoutHandlers = (draft: Draft): Draft =>
       )
     : draft;
 
-export function withHandlers(draft: Draft, handlers: readonly RunningHandler[]): Draft {
+function withHandlers(draft: Draft, handlers: readonly RunningHandler[]): Draft {
   const { handlers: _, ...rules } = draft.instance.rules ?? {};
   return { ...draft, instance: { ...draft.instance, rules: handlers.length > 0 ? { ...rules, handlers } : rules }, changed: true };
 }
