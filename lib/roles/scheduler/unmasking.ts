@@ -41,8 +41,5 @@ const stands = (outcome: string | undefined): boolean => outcome === 'done' || o
 function raised(draft: Draft, { cause }: Masked, about: NonNullable<Masked['masked']>): Draft {
   const report = inconsistencyReport({ cause, ...about });
   const seq = (draft.record.causes ?? 0) + 1;
-  const { causedBy } = report;
-  const taken = { seq, by: report.by, ...(causedBy === undefined ? {} : { causedBy }) };
-  const { reported, ...next } = recorded({ ...draft, reported: taken }, faultOf(report), causedBy);
-  return { ...next, ...(draft.reported ? { reported: draft.reported } : {}), raised: [...(draft.raised ?? []), seq] };
+  return { ...recorded(draft, faultOf(report), report.causedBy, report.by), raised: [...(draft.raised ?? []), seq] };
 }
