@@ -2,7 +2,7 @@ import { shortType } from '#core/data/fault';
 import type { Outcome } from '#core/data/state';
 import type { Program } from '#core/definition/program';
 import { exceptionFingerprint } from '#core/exceptions/fingerprint';
-import { isJudged, judge, judgedAs, type Verdict, type Watch } from '#core/exceptions/verdict';
+import { isJudged, judge, judgedAs, type Verdict, type Watch, watchOf } from '#core/exceptions/verdict';
 import { timeText } from '#ports/messages';
 import { exceptionPlaceOf, taskIdOf } from '#roles/exceptions/ids';
 import type { JournalEntry } from '#roles/scheduler/instance';
@@ -34,7 +34,7 @@ export function lastInstructionIn(program: Program, journal: readonly JournalEnt
   const given = journal[from];
   if (given?.type !== 'InstructionGiven') return undefined;
   const later = journal.slice(from + 1);
-  return { ...shown(given), ...outcomeOf(program, watchOf(program, given, journal.slice(0, from)), later), taskId: taskIn(later) };
+  return { ...shown(given), ...outcomeOf(program, watchFor(program, given, journal.slice(0, from)), later), taskId: taskIn(later) };
 }
 
 const endings: { readonly [outcome in Outcome]?: readonly string[] } = {
@@ -53,20 +53,14 @@ export function endedByIn(outcome: Outcome | null | undefined, journal: readonly
 const shown = ({ kind, by, at, reason }: Given): ShownInstruction => ({ kind, by, at: timeText(at), reason });
 
 /** Returns what shows whether an instruction helps; undefined for a kind that is not judged, and for one that another order judges. */
-function watchOf(program: Program, { kind: given, after }: Given, before: readonly JournalEntry[]): Watch | undefined {
-  const chosen = after?.['path'];
-  const kind = judgedAs({ kind: given, path: chosen });
-  if (!isJudged(kind) || kind === 'restart') return undefined;
+function watchFor(program: Program, { kind, after }: Given, before: readonly JournalEntry[]): Watch | undefined {
+  const action = { kind, path: after?.['path'] };
+  if (!isJudged(judgedAs(action)) || kind === 'restart') return undefined;
   const failed = blockingIn(before);
-  const place = failed && (failed.fault.source ?? failed.path);
-  const path = typeof chosen === 'string' ? chosen : place;
-  return {
-    kind,
-    ...(path === undefined ? {} : { path }),
-    ...(failed && place !== undefined
-      ? { fingerprint: exceptionFingerprint({ workflow: program.definition.name, path: place, fault: failed.fault }) }
-      : {}),
-  };
+  if (!failed) return watchOf(action, {});
+  const { fault } = failed;
+  const path = fault.source ?? failed.path;
+  return watchOf(action, { path, fingerprint: exceptionFingerprint({ workflow: program.definition.name, path, fault }) });
 }
 
 /** Returns what blocks an order at the end of these lines. */

@@ -65,6 +65,26 @@ export function judgedAs({ kind, path, control }: Action): string {
   return kind === 'compensate' && !isOfOrder ? 'compensate-scope' : kind;
 }
 
+/** The exception that an action is about, and its activity. */
+interface About {
+  readonly path?: string | undefined;
+  readonly fingerprint?: string | undefined;
+  readonly exceptionId?: string | undefined;
+}
+
+/** Returns what shows whether an action has helped. An action that names an activity is judged by that one. */
+export function watchOf(action: Action, about: About): Watch {
+  const kind = judgedAs(action);
+  const path = typeof action.path === 'string' ? action.path : about.path;
+  const { fingerprint, exceptionId } = about;
+  return {
+    kind,
+    ...(path === undefined ? {} : { path }),
+    ...(fingerprint === undefined ? {} : { fingerprint }),
+    ...(kind === 'handle' && exceptionId !== undefined ? { exceptionId } : {}),
+  };
+}
+
 /** Actions that end an order, whatever became of the one before. */
 const ends: ReadonlySet<string> = new Set(['terminate', 'cancel', 'compensate', 'restart']);
 

@@ -1,4 +1,4 @@
-import { isJudged, type Verdict as Judged, judge, judgedAs } from '#core/exceptions/verdict';
+import { isJudged, type Verdict as Judged, judge, watchOf } from '#core/exceptions/verdict';
 import type { Definitions } from '#ports/definitions';
 import type { Store } from '#ports/store';
 import { exceptionIdOf } from '#roles/exceptions/ids';
@@ -44,17 +44,13 @@ async function verifyRestart(order: AppliedOrder, restartedAs: string, ports: Po
 async function judged(loaded: Loaded, { orderId, seq, kind }: AppliedOrder, journal: readonly JournalEntry[], { store }: Ports) {
   if (!isJudged(kind)) return 'running';
   const exception = seq === 0 ? undefined : await exceptionOf(exceptionIdOf(orderId, seq), store);
-  const { fingerprint } = exception ?? {};
   const [first, ...others] = journal;
   const isGiven = first?.type === 'InstructionGiven' && first.kind === kind;
   const chosen = isGiven ? first.after?.['path'] : undefined;
-  const path = typeof chosen === 'string' ? chosen : exception?.path;
-  const watch = {
-    kind: judgedAs({ kind, path: chosen }),
-    ...(path ? { path } : {}),
-    ...(fingerprint === undefined ? {} : { fingerprint }),
-    ...(kind === 'handle' ? { exceptionId: exceptionIdOf(orderId, seq) } : {}),
-  };
+  const watch = watchOf(
+    { kind, path: chosen },
+    { path: exception?.path || undefined, fingerprint: exception?.fingerprint, exceptionId: exceptionIdOf(orderId, seq) },
+  );
   const verdict = judge(loaded.program, watch, isGiven ? others : journal);
   return typeof verdict === 'string' ? verdictOfRun(verdict) : 'running';
 }

@@ -1,4 +1,4 @@
-import { isJudged, judge, judgedAs, type Verdict, type Watch } from '#core/exceptions/verdict';
+import { isJudged, judge, type Verdict, type Watch, watchOf } from '#core/exceptions/verdict';
 import { announcedAs, type OpenCause, type OutboxEntry } from '#ports/records';
 import type { Cause } from '#roles/exceptions/causes';
 import { exceptionFingerprintOf } from '#roles/exceptions/causes';
@@ -20,16 +20,11 @@ const watchesMax = 8;
 export function watchInstruction(draft: Draft, { seq, hasNoTask, ...told }: OpenCause, before: Cause | undefined): Draft {
   const { decidedBy, instance, record, loaded } = draft;
   if (!decidedBy || hasNoTask || !isJudged(decidedBy.instruction.kind)) return draft;
-  const { path: chosen } = decidedBy.instruction;
-  const kind = judgedAs(decidedBy.instruction);
   const given = instance.tail.findLast((entry) => entry.type === 'InstructionGiven' && entry.seq > loaded.instance.seq);
-  const path = typeof chosen === 'string' ? chosen : (before?.fault.source ?? told.path);
+  const path = before?.fault.source ?? told.path;
   const fingerprint = before ? exceptionFingerprintOf(record, before) : told.fingerprint;
   const watch: TaskWatch = {
-    kind,
-    ...(path === undefined ? {} : { path }),
-    ...(fingerprint === undefined ? {} : { fingerprint }),
-    ...(kind === 'handle' ? { exceptionId: exceptionIdOf(record.orderId, seq) } : {}),
+    ...watchOf(decidedBy.instruction, { path, fingerprint, exceptionId: exceptionIdOf(record.orderId, seq) }),
     task: { orderId: record.orderId, submittedAt: record.submittedAt, seq },
     since: given?.seq ?? instance.seq,
   };
