@@ -5,6 +5,7 @@ import { UnreadableRecordError } from '#ports/errors';
 import { queueNames, timeText, type Undone } from '#ports/messages';
 import type { Outgoing, Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
+import { isNoted } from '#roles/scheduler/inconsistency-report';
 import { decodeInstance } from '#roles/scheduler/instance';
 import { wholeJournal } from '#roles/scheduler/step-report';
 import { causeOfRecovery } from './cause.ts';
@@ -85,8 +86,9 @@ async function hasNoted(orderId: string, id: string, store: Ports['store']): Pro
   try {
     const found = await store.load(orderId);
     if (!found) return true;
-    const journal = wholeJournal(await store.pages(orderId), decodeInstance(found.state).tail);
-    return journal.some((entry) => entry.type === 'InconsistencyFound' && entry.id === id);
+    const { tail } = decodeInstance(found.state);
+    // The pages are read only if the lines in the instance do not have it.
+    return isNoted(id, wholeJournal([], tail)) || isNoted(id, wholeJournal(await store.pages(orderId), tail));
   } catch (error) {
     if (error instanceof UnreadableRecordError) return error.newerUntil === undefined;
     throw error;

@@ -5,7 +5,7 @@ import { isAt } from '#core/engine/undo-pages';
 import { queueNames } from '#ports/messages';
 import { announcedAs, type OutboxEntry } from '#ports/records';
 import { addFacts, addToOutbox, type Draft } from './draft.ts';
-import { inconsistencyReport, keptOf } from './inconsistency-report.ts';
+import { inconsistencyReport, isNoted, keptOf } from './inconsistency-report.ts';
 import type { StoredEntry } from './instance.ts';
 import { maskIn } from './masking.ts';
 import { report } from './reports.ts';
@@ -19,7 +19,12 @@ export function noteUndone(draft: Draft): Draft {
   if (draft.needs !== undefined || recovering === undefined) return draft;
   const added = instance.tail.filter(({ seq }) => seq > loaded.instance.seq);
   // An undo that a person has marked as done leaves two lines.
-  const undone = new Map(added.flatMap((fact) => (undoneIn(draft, fact) === undefined ? [] : [[undoneIn(draft, fact) ?? '', fact]])));
+  const undone = new Map(
+    added.flatMap((fact) => {
+      const path = undoneIn(draft, fact);
+      return path === undefined ? [] : [[path, fact]];
+    }),
+  );
   const entries = [...undone].flatMap(([path, fact]): readonly OutboxEntry[] => {
     if (!writes(draft, path)) return [];
     const message = { v: 1, type: 'undone', orderId: record.orderId, path, undoneAt: fact.at };
@@ -40,7 +45,7 @@ const writes = ({ loaded }: Draft, path: string): boolean =>
 export function inconsistent(draft: Draft, { id, inconsistency }: Extract<Incoming, { type: 'inconsistent' }>): Draft {
   const { pages } = draft.loaded;
   if (!pages) return { ...draft, needs: 'journal' };
-  const isKnown = wholeJournal(pages, draft.instance.tail).some((entry) => entry.type === 'InconsistencyFound' && entry.id === id);
+  const isKnown = isNoted(id, wholeJournal(pages, draft.instance.tail));
   if (isKnown) return draft;
   const { cause, uses, isTooMany } = inconsistency;
   // A step that is undone, or runs again after the recovery, has nothing to do with the undone write any more (F-149).

@@ -1,6 +1,11 @@
 import { inconsistencyFault } from '#roles/exceptions/causes';
 import type { Report } from '#roles/operator/instruction';
 import type { Inconsistency } from '#roles/recovery/inconsistencies';
+import type { JournalEntry } from './instance.ts';
+
+/** Whether an order has noted an undone write. `id` names the undo. */
+export const isNoted = (id: string, journal: readonly JournalEntry[]): boolean =>
+  journal.some((entry) => entry.type === 'InconsistencyFound' && entry.id === id);
 
 /** Returns what a masked line keeps: the end of the recovery tells whether it is still true. */
 export const keptOf = ({ uses, causedBy }: Inconsistency): Pick<Inconsistency, 'uses' | 'causedBy'> => ({
