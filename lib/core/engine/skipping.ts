@@ -15,8 +15,8 @@ import { noteDone } from './undo-list.ts';
 export function skip(builder: TransitionBuilder, path: string, given: Skip): void {
   const activity = builder.activity(path);
   const step = builder.stepAt(path);
-  const isTested = step !== undefined && step.mode === undefined && step.attempt > 0;
-  const isCanceled = isTested && activity?.status === 'Executing';
+  const isRequested = step !== undefined && step.mode === undefined && step.attempt > 0;
+  const isCanceled = isRequested && activity?.status === 'Executing';
   const generation = isCanceled ? { generation: step.generation + 1 } : {};
   builder.set({ skips: { ...builder.state.skips, [path]: { ...given, ...generation } } });
   if (isCanceled) cancelToSkip(builder, path, step);

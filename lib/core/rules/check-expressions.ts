@@ -55,9 +55,9 @@ export function checkValue(value: RuleValue, rule: Rule, targets: readonly Workf
   });
   // A read that is not possible has no type.
   if (found.length > 0) return unique(found);
-  const asked = askedIn(value.template);
+  const tested = testedIn(value.template);
   const typed = rule.object?.workflow === undefined ? [undefined] : targets;
-  return unique(typed.flatMap((each) => typeProblems(value, { readable: readableFor(rule, each, asked, catalog) })));
+  return unique(typed.flatMap((each) => typeProblems(value, { readable: readableFor(rule, each, tested, catalog) })));
 }
 
 const ofAnyException: Pick<Rule, 'event' | 'object'> = { event: { kind: 'exception' } };
@@ -73,7 +73,7 @@ export function checkExceptionCondition(condition: string, pointer: string): rea
       return { pointer, code: 'not-readable', detail, column: position + 1 };
     });
   const value = { pointer, template: { $cel: condition }, wanted: bool, receiver: 'the solution', what: 'a condition' };
-  return typeProblems(value, { readable: readableFor(ofAnyException as Rule, undefined, askedIn(value.template)) });
+  return typeProblems(value, { readable: readableFor(ofAnyException as Rule, undefined, testedIn(value.template)) });
 }
 
 function typeProblems(
@@ -104,10 +104,10 @@ interface Found {
 /** Checks that the events of the rule have the values that an expression reads. */
 function nameProblems({ ast }: Expression<RuleScope>, rule: Rule, targets: readonly WorkflowDefinition[]): readonly Found[] {
   const there = readableNames(rule);
-  const asked = new Set(testedFor(ast));
+  const tested = new Set(testedFor(ast));
   return freeReads(ast).flatMap((read) => {
     if (read.name === 'order' && rule.object?.workflow === undefined)
-      return isTested(read, asked) ? secretProblem(ast, read, targets) : [unguarded(read)];
+      return isTested(read, tested) ? secretProblem(ast, read, targets) : [unguarded(read)];
     if (there.includes(read.name)) return secretProblem(ast, read, targets);
     const detail = `${read.name} cannot be read here: ${whyNot(read.name)}. There is ${there.join(', ')}.`;
     return [{ code: 'not-readable', detail, position: read.position }];
@@ -130,8 +130,8 @@ const whyNot = (name: string): string => {
   return name === 'step' ? 'not every event of the rule is about a step' : 'the rule names no workflow in its object';
 };
 
-const isTested = ({ path, isOptional }: FreeRead, asked: ReadonlySet<string>): boolean =>
-  isOptional || [...asked].some((each) => path === each || path.startsWith(`${each}.`) || path.startsWith(`${each}[`));
+const isTested = ({ path, isOptional }: FreeRead, tested: ReadonlySet<string>): boolean =>
+  isOptional || [...tested].some((each) => path === each || path.startsWith(`${each}.`) || path.startsWith(`${each}[`));
 
 const unguarded = ({ path, position }: FreeRead): Found => ({
   code: 'not-readable',
@@ -188,7 +188,7 @@ function keptOutputs(rule: Rule, workflow: WorkflowDefinition): readonly string[
   return [...new Set([...readOutputs.keys(), ...(own ? [own.name] : [])])];
 }
 
-const askedIn = (template: Template): ReadonlySet<string> =>
+const testedIn = (template: Template): ReadonlySet<string> =>
   new Set(
     [...expressionsIn(template)].flatMap(({ text }) => {
       const parsed = parseRuleExpression(text);
@@ -227,7 +227,7 @@ const step = objectOf({
 });
 
 /** Returns the types of what a rule reads. Without a workflow the order's fields have any type. */
-function readableFor(rule: Rule, workflow: WorkflowDefinition | undefined, asked: ReadonlySet<string>, catalog?: Catalog): Readable {
+function readableFor(rule: Rule, workflow: WorkflowDefinition | undefined, tested: ReadonlySet<string>, catalog?: Catalog): Readable {
   const types = workflow && readableOf(workflow, catalog);
   return {
     order: types?.order ?? unknown,
@@ -235,7 +235,7 @@ function readableFor(rule: Rule, workflow: WorkflowDefinition | undefined, asked
     step: (name) => types?.step(name) ?? unknown,
     variable: (name) => types?.variable(name) ?? unknown,
     loop: () => unknown,
-    isTestedFor: (path) => asked.has(path) || (types?.isTestedFor(path) ?? false),
+    isTestedFor: (path) => tested.has(path) || (types?.isTestedFor(path) ?? false),
     named: (name) => namedTypes(rule).get(name),
   };
 }
