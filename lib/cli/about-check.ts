@@ -1,3 +1,4 @@
+import { stepOfUndo } from '#core/data/ids';
 import type { Json } from '#core/data/json';
 import type { AboutCheck, CheckView } from './check-text.ts';
 import { changedPlaces } from './input-places.ts';
@@ -21,7 +22,7 @@ export function aboutCheck(instruction: GivenInstruction, check: CheckView, orde
 /** Returns the step that a mark is about: without a path, the only one whose undo is stuck. */
 function markedBy({ kind, path }: GivenInstruction, { undo }: OrderView): string | undefined {
   if (kind !== 'mark-compensated' || !undo) return undefined;
-  return typeof path === 'string' ? path.replace(/\/undo$/, '') : undo.stuck[0]?.path;
+  return typeof path === 'string' ? stepOfUndo(path) : undo.stuck[0]?.path;
 }
 
 /** Returns what another input changes, place by place. */

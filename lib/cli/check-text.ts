@@ -1,3 +1,4 @@
+import { isUndoPath } from '#core/data/ids';
 import { counted, type Paint, printable, table } from './text.ts';
 
 /** The answer to a dry run of an instruction. */
@@ -42,7 +43,7 @@ export function checkText(check: CheckView, paint: Paint, { marked, notes = [] }
     ...(marked === undefined ? [] : [['counts as undone', marked, '']]),
     ...effects.skips.map((path) => ['will be skipped', path, '']),
     ...effects.undoes.map(({ path, operation }) => ['will be undone', path, operation]),
-    ...effects.requests.filter(({ path }) => !path.endsWith('/undo')).map(({ path, operation }) => ['will be requested', path, operation]),
+    ...effects.requests.filter(({ path }) => !isUndoPath(path)).map(({ path, operation }) => ['will be requested', path, operation]),
     ...then.map(({ path, operation }) => ['then', path, operation]),
   ];
   const effect =

@@ -69,6 +69,9 @@ export const keyOfUndone = (undoKey: string): string => undoKey.replace(/\/undo\
 /** Returns the path of the step that an undo reverses, from the path of the undo: `order/charge` for `order/charge/undo`. */
 export const undonePath = (undoPath: string): string => undoPath.slice(0, -'/undo'.length);
 
+/** Returns the path of the step itself, from its path or from the path of its undo. */
+export const stepOfUndo = (path: string): string => (isUndoPath(path) ? undonePath(path) : path);
+
 /** A child to start: its name or, in a loop, its name with the number of the turn. */
 export type Start = string | { readonly name: string; readonly index: number };
 

@@ -1,6 +1,6 @@
 import { inputChanged } from '#core/activities/step';
 import type { Fault } from '#core/data/fault';
-import { isUndoPath, undonePath, undoPathOf } from '#core/data/ids';
+import { stepOfUndo, undoPathOf } from '#core/data/ids';
 import type { Json } from '#core/data/json';
 import type { State, UndoEntry } from '#core/data/state';
 import type { StepState } from '#core/data/step-state';
@@ -180,8 +180,7 @@ export function undoLate(builder: TransitionBuilder, path: string, local: StepSt
 }
 
 /** Returns the steps whose undo keeps failing, or whose outcome cannot be confirmed. */
-export const failingUndos = (program: Program, state: State): readonly string[] =>
-  failingWork(program, state).map((path) => (isUndoPath(path) ? undonePath(path) : path));
+export const failingUndos = (program: Program, state: State): readonly string[] => failingWork(program, state).map(stepOfUndo);
 
 /** Returns the paths of undos and of confirmations that have failed and are requested again. */
 export const failingWork = (program: Program, state: State): readonly string[] =>

@@ -1,4 +1,4 @@
-import { isUndoPath, undonePath, undoPathOf } from '#core/data/ids';
+import { stepOfUndo, undoPathOf } from '#core/data/ids';
 import { stepAt } from '#core/definition/program';
 import { failingWork } from '#core/engine/compensation';
 import { repeat } from '#core/engine/repetition';
@@ -34,10 +34,7 @@ const chosen = ({ program, state }: Order, path: string | undefined): readonly s
 function ofChoice(order: Order, path: string | undefined): readonly InstructionRefusal[] {
   const failing = failingWork(order.program, order.state);
   const meant = chosen(order, path);
-  const known =
-    failing.length === 0
-      ? 'No undo of this order has failed.'
-      : `Failed undos: ${failing.map((each) => (isUndoPath(each) ? undonePath(each) : each)).join(', ')}.`;
+  const known = failing.length === 0 ? 'No undo of this order has failed.' : `Failed undos: ${failing.map(stepOfUndo).join(', ')}.`;
   if (meant.length === 0 && path !== undefined)
     return [refusal('no-such-step', `The undo of ${path} is not running, or has not failed yet. ${known}`, { path, pointer: '/path' })];
   if (meant.length === 0) return [refusal('nothing-to-do', known)];

@@ -1,6 +1,6 @@
 import { localOf, stepOf } from '#core/activities/index';
 import { engineFaults, type Fault, isQuestion, shortType } from '#core/data/fault';
-import { isUndoPath, undonePath } from '#core/data/ids';
+import { stepOfUndo, undonePath } from '#core/data/ids';
 import { isObject } from '#core/data/json';
 import type { ActivityState, Outcome, State } from '#core/data/state';
 import { awaitsReply, type StepState } from '#core/data/step-state';
@@ -62,8 +62,6 @@ const endings: { readonly [outcome in Outcome]: string } = {
   canceled: 'Canceled: what it had done was undone.',
   terminated: 'Terminated: it ended as it was, and nothing was undone.',
 };
-
-const stepOfUndo = (path: string): string => (isUndoPath(path) ? undonePath(path) : path);
 
 function suspendedText({ activities }: State, since: string): string {
   const answered = Object.values(activities).filter(({ reply }) => reply).length;

@@ -1,4 +1,4 @@
-import { isUndoPath, undonePath, undoPathOf } from '#core/data/ids';
+import { stepOfUndo, undoPathOf } from '#core/data/ids';
 import type { CoreFact } from '#core/data/journal';
 import type { State } from '#core/data/state';
 import { rootPath } from '#core/definition/definition';
@@ -47,14 +47,14 @@ export function undoProgress(program: Program, state: State, facts: readonly { r
     // A suspended order closes an undo that a person has marked when it is resumed.
     done: undone.length + Object.values(activities).filter(({ marked }) => marked).length,
     left:
-      new Set([...undo.map(({ path }) => path), ...atWork.map(stepOf)].filter((path) => isAt(path, scope) && !isMarked(path))).size +
+      new Set([...undo.map(({ path }) => path), ...atWork.map(stepOfUndo)].filter((path) => isAt(path, scope) && !isMarked(path))).size +
       (pagedUndo?.entries ?? 0),
-    now: atWork.map(stepOf)[0] ?? null,
+    now: atWork.map(stepOfUndo)[0] ?? null,
     stuck: failingWork(program, state).map((path) => {
       const { attempt = 1, from = 1, phase, completeBy = 0 } = stepAt(program, state, path) ?? {};
       const fault = answers.get(path);
       return {
-        path: stepOf(path),
+        path: stepOfUndo(path),
         attempts: attempt - from + 1,
         lastFault: fault ? { type: fault.type, message: fault.message } : null,
         nextAt: phase === 'waitingToRetry' && state.suspendedAt === undefined ? completeBy : null,
@@ -62,8 +62,6 @@ export function undoProgress(program: Program, state: State, facts: readonly { r
     }),
   };
 }
-
-const stepOf = (path: string): string => (isUndoPath(path) ? undonePath(path) : path);
 
 /** Whether an order, or a scope of it, is being undone. */
 export const isBeingUndone = (state: State): boolean => scopeOf(state) !== undefined;

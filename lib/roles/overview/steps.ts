@@ -1,4 +1,4 @@
-import { definitionPath, isUndoPath, undonePath } from '#core/data/ids';
+import { definitionPath, stepOfUndo } from '#core/data/ids';
 import { isObject, type Json, type JsonObject } from '#core/data/json';
 import { workflowRef } from '#core/definition/workflow-ref';
 import type { Clock } from '#ports/clock';
@@ -80,7 +80,7 @@ function createStepCounter(before?: StepCounts): StepCounter {
 function placeOf({ processState, fault, nextDueFor }: StateHead): string | undefined {
   const path = processState === 'Error' ? fault?.source : nextDueFor?.path;
   if (path === undefined) return undefined;
-  return definitionPath(isUndoPath(path) ? undonePath(path) : path);
+  return definitionPath(stepOfUndo(path));
 }
 
 const id = 'STEPS';

@@ -1,4 +1,4 @@
-import { definitionPath, isUndoPath, undonePath } from '#core/data/ids';
+import { definitionPath, isUndoPath, stepOfUndo, undonePath } from '#core/data/ids';
 import type { ProcessState, Status } from '#core/data/state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt, type Program } from '#core/definition/program';
@@ -83,7 +83,7 @@ function statusIn(entry: JournalEntry): { readonly path: string; readonly status
     case 'OrderBlocked':
       return { path: entry.path, status: 'Faulting' };
     case 'ActivityClosed':
-      return { path: isUndoPath(entry.path) ? undonePath(entry.path) : entry.path, status: 'Closed' };
+      return { path: stepOfUndo(entry.path), status: 'Closed' };
     default:
       return undefined;
   }
