@@ -27,13 +27,21 @@ export async function exceptionOf(id: string, store: Ports): Promise<ExceptionRe
 export async function taskOf(id: string, store: Ports): Promise<TaskRecord | undefined> {
   const place = taskPlaceOf(id);
   if (!place) return undefined;
-  const { collection, id: key } = taskKey(place.orderId, place.seq);
-  const document = await store.document(collection, key);
-  const stored = document && !isTombstone(document) ? taskIn(document) : undefined;
+  const stored = await storedTask(place, store);
   if (stored?.resolution) return stored;
   const { opened, closed } = await unsent(place, store);
   const task = stored ?? (opened?.task && { ...opened.task, rev: 1 });
   return task && closed ? { ...task, ...resolvedBy(closed) } : task;
+}
+
+/** Returns a task as it is stored, without what is still in the outbox of its order. */
+export async function storedTask(
+  { orderId, seq }: { readonly orderId: string; readonly seq: number },
+  store: Pick<Documents, 'document'>,
+): Promise<TaskRecord | undefined> {
+  const { collection, id } = taskKey(orderId, seq);
+  const document = await store.document(collection, id);
+  return document && !isTombstone(document) ? taskIn(document) : undefined;
 }
 
 interface Unsent {

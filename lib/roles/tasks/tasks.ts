@@ -8,8 +8,8 @@ import { type TaskCall, type TaskRecord, taskLimits } from '#ports/tasks';
 import { compareAndSet } from '#ports/util/compare-and-set';
 import { dayMs } from '#ports/util/days';
 import { taskPlaceOf } from '#roles/exceptions/ids';
-import { taskOf, unsent } from '#roles/exceptions/read';
-import { isTombstone, taskDocument, taskIn, taskKey } from '#roles/exceptions/records';
+import { storedTask, taskOf, unsent } from '#roles/exceptions/read';
+import { taskDocument, taskKey } from '#roles/exceptions/records';
 import { storeCause } from '#roles/exceptions/store';
 import { createAgenda } from '#roles/notifier/agenda';
 import { type Act, actOnTask } from './act.ts';
@@ -55,19 +55,13 @@ export function createTasks({ store, clock }: Ports): Tasks {
   async function stored(id: string): Promise<TaskRecord | undefined> {
     const place = taskPlaceOf(id);
     if (!place) return undefined;
-    const found = await read(place);
+    const found = await storedTask(place, store);
     if (found?.resolution) return found;
     const { opened, closed } = await unsent(place, store);
     if (!found && !opened?.task) return undefined;
     if (!found && opened) await storeCause(opened, store);
     if (closed) await storeCause(closed, store);
-    return found && !closed ? found : read(place);
-  }
-
-  async function read({ orderId, seq }: TaskPlace): Promise<TaskRecord | undefined> {
-    const { collection, id } = taskKey(orderId, seq);
-    const document = await store.document(collection, id);
-    return document && !isTombstone(document) ? taskIn(document) : undefined;
+    return found && !closed ? found : storedTask(place, store);
   }
 
   async function actOnce(id: string, { act, by, isAdmin, key, beside = () => [] }: PersonsAct): Promise<TaskActed | 'lost'> {
@@ -100,8 +94,6 @@ export function createTasks({ store, clock }: Ports): Tasks {
     },
   };
 }
-
-type TaskPlace = Pick<TaskRecord, 'orderId' | 'seq'>;
 
 const placeOf = ({ orderId, seq }: TaskRecord) => taskKey(orderId, seq);
 
