@@ -46,7 +46,8 @@ export const audit: CliCommand<Options> = {
     const showsReads = reads || kind !== undefined;
     const keep = showsReads ? undefined : (entry: EntryView) => entry.kind !== 'read';
     const items = await listed<EntryView>(api, '/audit', { by, kind, target, since }, limit, keep);
-    const tasks = items.some(isInstruction) ? await resolvedTasks(api, target) : [];
+    // Only the table has a column for the outcome.
+    const tasks = !cli.json && items.some(isInstruction) ? await resolvedTasks(api, target) : [];
     const rows = items.map((entry) => {
       const { at, by: person, action, kind: what, target: to, reason } = entry;
       return [at, person, action, what, to, outcomeOf(entry, tasks), reason ?? ''].map((each) => printable(each));

@@ -28,7 +28,8 @@ const turning = (kind: 'suspend' | 'resume', summary: string): CliCommand<Instru
     const body = { kind, reason, ...(dryRun ? { dryRun } : {}) };
     const { body: answer } = await api.call<Plan & CheckView>('POST', `${path}/instructions`, { body, headers: { 'if-match': etag } });
     const isRefused = dryRun === true && !answer.feasible;
-    const undos = dryRun && order.undo && kind === 'suspend' ? await api.call<UndoPlan>('GET', `${path}/plan`) : undefined;
+    const showsUndos = dryRun && kind === 'suspend' && order.undo && !isRefused && !cli.json;
+    const undos = showsUndos ? await api.call<UndoPlan>('GET', `${path}/plan`) : undefined;
     const stopped = undos ? undoText(undos.body) : '';
     cli.print(answer, () => (isRefused ? checkText(answer, cli.paint) : dryRun ? `${planText(answer)}${stopped}` : ''));
     if (isRefused) return 1;
