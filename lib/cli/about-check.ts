@@ -3,7 +3,7 @@ import type { Json } from '#core/data/json';
 import type { AboutCheck, CheckView } from './check-text.ts';
 import { changedPlaces } from './input-places.ts';
 import type { GivenInstruction } from './instruction.ts';
-import { failedStep, type OrderView } from './orders.ts';
+import { meantStep, type OrderView } from './orders.ts';
 
 /** Kinds after which an order goes on from where it stands. */
 const goesOn: ReadonlySet<string> = new Set(['resubmit', 'replace-input', 'skip']);
@@ -28,7 +28,7 @@ function markedBy({ kind, path }: GivenInstruction, { undo }: OrderView): string
 /** Returns what another input changes, place by place. */
 function inputChanges({ kind, path, input }: GivenInstruction, order: OrderView): readonly string[] {
   if (kind !== 'replace-input') return [];
-  const step = path === undefined ? failedStep(order) : order.steps?.find((each) => each.path === path);
+  const step = meantStep(order, path);
   if (!step || step.input === undefined) return [];
   const places = changedPlaces(step.input as Json, input as Json);
   return places.length === 0 ? ['The input would be the same as before.'] : places.map((each) => `Input of ${step.path}: ${each}.`);

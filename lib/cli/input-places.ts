@@ -1,4 +1,5 @@
 import { isObject, type Json } from '#core/data/json';
+import { partsOf } from '#core/definition/secrets';
 import { UsageError } from './errors.ts';
 
 /** Places of an input that a person changes or sees changed. A place is written as in a program, or as a JSON pointer. */
@@ -12,17 +13,11 @@ export function withPlaces(input: Json, given: readonly string[]): Json {
     const [, place, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
     if (place === undefined || value === undefined)
       throw new UsageError(`Expected --set PLACE=VALUE, such as address.postalCode=10115, got ${text}.`);
-    return withValue(each, partsOf(place), { place, value });
+    return withValue(each, placeParts(place), { place, value });
   }, input);
 }
 
-const partsOf = (place: string): readonly string[] =>
-  place.startsWith('/')
-    ? place
-        .slice(1)
-        .split('/')
-        .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    : place.split('.');
+const placeParts = (place: string): readonly string[] => (place.startsWith('/') ? partsOf(place) : place.split('.'));
 
 interface Given {
   readonly place: string;

@@ -240,4 +240,8 @@ export function durationMs({ startedAt, closedAt, requestedAt, answeredAt }: Ste
 export const failedStep = ({ fault, steps = [] }: OrderView): StepView | undefined =>
   steps.find(({ path }) => path !== undefined && path === fault?.source);
 
+/** Returns the step that an instruction names, or else the one at which the order is blocked. */
+export const meantStep = (order: OrderView, path: unknown): StepView | undefined =>
+  path === undefined ? failedStep(order) : order.steps?.find((each) => each.path === path);
+
 export const timeOf = (time: Time): number => new Date(time).getTime();

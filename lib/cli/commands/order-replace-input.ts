@@ -4,7 +4,7 @@ import { declareInstruction } from '#cli/for-many';
 import { withPlaces } from '#cli/input-places';
 import { giveInstruction, type InstructionOptions } from '#cli/instruction';
 import { textOption } from '#cli/options';
-import { failedStep, type OrderView } from '#cli/orders';
+import { meantStep, type OrderView } from '#cli/orders';
 import { readData } from '#cli/submission-file';
 import type { Json } from '#core/data/json';
 
@@ -43,7 +43,7 @@ export const orderReplaceInput: CliCommand<Options> = {
 
 /** Returns the input that a step has at present. */
 function inputOf(order: OrderView, path: string | undefined): Json {
-  const step = path === undefined ? failedStep(order) : order.steps?.find((each) => each.path === path);
+  const step = meantStep(order, path);
   if (step?.input !== undefined) return step.input as Json;
   const open = (order.steps ?? []).flatMap((each) => (each.input !== undefined && each.path ? [each.path] : []));
   const known = open.length === 0 ? 'None of its steps is open.' : `Name one with --path: ${open.join(', ')}.`;
