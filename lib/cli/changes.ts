@@ -2,6 +2,7 @@ import { isUndoPath, undonePath } from '#core/data/ids';
 import {
   durationMs,
   endReason,
+  type FaultView,
   isEnded,
   type OrderView,
   questionType,
@@ -47,7 +48,7 @@ function standstill(before: OrderView | undefined, after: OrderView): readonly s
 function standstillText({ waitsFor, undo }: OrderView): string | undefined {
   if (!waitsFor || !['undo', 'confirmation', 'outage'].includes(waitsFor.kind)) return undefined;
   const { lastFault } = undo?.stuck.find(({ path }) => path === waitsFor.path) ?? {};
-  return `${waitText(waitsFor)}${lastFault ? ` (${lastFault.type}${lastFault.message ? `: ${lastFault.message}` : ''})` : ''}`;
+  return `${waitText(waitsFor)}${lastFault ? ` (${faultText(lastFault)})` : ''}`;
 }
 
 function stepChange(before: StepView | undefined, after: StepView, label: string, order: OrderView): string | undefined {
@@ -105,6 +106,8 @@ function endLine(order: OrderView): string {
     return `${outcome ?? 'processed'} after ${spanText(timeOf(updatedAt) - timeOf(submittedAt))}${result}`;
   }
   if (fault?.type === questionType) return `waits for an answer${fault.message === undefined ? '' : `: ${fault.message}`}`;
-  const what = fault ? `: ${fault.type}${fault.source ? ` at ${fault.source}` : ''}${fault.message ? `: ${fault.message}` : ''}` : '';
-  return `blocked${what}`;
+  return `blocked${fault ? `: ${faultText(fault)}` : ''}`;
 }
+
+const faultText = ({ type, source, message }: FaultView): string =>
+  `${type}${source ? ` at ${source}` : ''}${message ? `: ${message}` : ''}`;

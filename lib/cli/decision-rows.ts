@@ -1,4 +1,4 @@
-import { type InstructionView, type OrderView, secondText } from './orders.ts';
+import { type FaultView, type InstructionView, type OrderView, secondText } from './orders.ts';
 
 /** Returns the rows about what people have decided: who has the order undone or ended, and what the last instruction has led to. */
 export function decisionRows({ processState, endedBy, lastInstruction }: OrderView): readonly (readonly string[])[] {
@@ -28,6 +28,9 @@ export const verdictWords: { readonly [verified: string]: string } = {
 /** Returns whether an instruction has helped. Some kinds, such as suspend, are not judged. */
 function resultText({ verified, fault }: InstructionView): string {
   if (!verified) return '';
-  const about = fault ? `: ${fault.type}${fault.message ? ` (${fault.message})` : ''}` : '';
-  return `: ${verdictWords[verified] ?? verified}${about}`;
+  return `: ${verdictWords[verified] ?? verified}${failedWith(fault)}`;
 }
+
+/** Returns the fault with which something has failed, to follow what is said about it; empty without one. */
+export const failedWith = (fault: FaultView | null | undefined): string =>
+  fault ? `: ${fault.type}${fault.message ? ` (${fault.message})` : ''}` : '';

@@ -2,7 +2,7 @@ import { statusText } from './changes.ts';
 import type { Cli } from './command.ts';
 import type { Problem } from './errors.ts';
 import { type OrderView, type StepView, stateText } from './orders.ts';
-import { type Paint, printable, type Style, shortened } from './text.ts';
+import { counted, type Paint, printable, type Style, shortened } from './text.ts';
 
 /** One order of the demo, with its latest known state. */
 export interface DemoRow {
@@ -84,5 +84,5 @@ export function summaryOf(rows: readonly DemoRow[]): string {
   const ends = Map.groupBy(rows, (row) =>
     row.problem ? 'refused' : row.order?.processState === 'Error' ? 'blocked' : row.order ? stateText(row.order) : 'not submitted',
   );
-  return `${rows.length} order${rows.length === 1 ? '' : 's'}: ${[...ends].map(([end, { length }]) => `${length} ${end}`).join(', ')}`;
+  return `${counted(rows.length, 'order')}: ${[...ends].map(([end, { length }]) => `${length} ${end}`).join(', ')}`;
 }

@@ -9,6 +9,7 @@ import { followOrder } from './follow.ts';
 import type { Api } from './http.ts';
 import { isEnded } from './orders.ts';
 import { readSubmission, type SubmissionBody } from './submission-file.ts';
+import { counted } from './text.ts';
 
 /** The demo submits invalid orders on purpose. Other refusals, such as a wrong token, end it. */
 const refusesTheOrder = (error: unknown): error is RefusedError =>
@@ -40,7 +41,7 @@ export async function runDemo(cli: Cli, { samples, waitMs }: { readonly samples:
   const waiting = rows.filter(({ order }) => order?.processState === 'Error').length;
   if (waiting > 0)
     cli.terminal.say(
-      `${waiting === 1 ? '1 order is' : `${waiting} orders are`} blocked: redress order list --state Error, redress order resubmit ID --reason TEXT, redress alerts`,
+      `${counted(waiting, 'order')} ${waiting === 1 ? 'is' : 'are'} blocked: redress order list --state Error, redress order resubmit ID --reason TEXT, redress alerts`,
     );
   return rows.every(({ order, problem }) => problem !== undefined || (order !== undefined && isEnded(order))) ? 0 : 1;
 }

@@ -1,6 +1,6 @@
 import { isWait, statusText } from '#cli/changes';
 import type { Cli, CliCommand } from '#cli/command';
-import { decisionRows } from '#cli/decision-rows';
+import { decisionRows, failedWith } from '#cli/decision-rows';
 import { type ExceptionTags, nextSteps } from '#cli/next-steps';
 import {
   durationMs,
@@ -14,7 +14,7 @@ import {
   stepLabel,
   timeOf,
 } from '#cli/orders';
-import { printable, spanText, table } from '#cli/text';
+import { counted, printable, spanText, table } from '#cli/text';
 import { workflowRef } from '#core/definition/workflow-ref';
 
 /** Shows one order with its steps. */
@@ -112,11 +112,8 @@ function undoRows({ undo, suspended }: OrderView): readonly (readonly string[])[
   return [
     ['undo', `of ${scope}: ${done} undone, ${left} left${place}${stops}`],
     ...stuck.map(({ path, attempts, lastFault, nextAt }) => {
-      const why = lastFault ? `: ${lastFault.type}${lastFault.message ? ` (${lastFault.message})` : ''}` : '';
-      return [
-        'stuck',
-        `${path}, ${attempts} ${attempts === 1 ? 'request' : 'requests'}${why}${nextAt ? `, next request at ${secondText(nextAt)}` : ''}`,
-      ];
+      const next = nextAt ? `, next request at ${secondText(nextAt)}` : '';
+      return ['stuck', `${path}, ${counted(attempts, 'request')}${failedWith(lastFault)}${next}`];
     }),
   ];
 }
