@@ -92,7 +92,8 @@ export const forgetAnswers = (): void => answers.clear();
 const unexpected = (error: unknown): Problem =>
   new Problem({ status: 0, code: 'console-error', title: 'The console failed.', detail: String(error) });
 
-interface Page<T> {
+/** A page of a list of the API. */
+export interface Page<T> {
   readonly items: readonly T[];
   readonly next: string | null;
 }

@@ -35,10 +35,10 @@ export function lookOf(step: Known, around: Around, undo?: Known): Look {
   if (around.undo?.stuck.some(({ path }) => path === step.path))
     return look('stuck', 'stuck', 'c-stop', 'its undo keeps failing', 'undo fails');
   if (undo?.skipped === 'done') return look('undone', 'undo', 'c-undo', 'marked as undone by hand', 'by hand');
-  if (around.suspended && undo && undo.status !== 'Closed' && result !== 'Compensated')
+  const isBeingUndone = undo !== undefined && undo.status !== 'Closed' && result !== 'Compensated';
+  if (around.suspended && isBeingUndone)
     return look('undoing', 'pause', 'c-undo', 'its undo stands still: the order is suspended', 'suspended');
-  if (status === 'Compensating' || (undo && undo.status !== 'Closed' && result !== 'Compensated'))
-    return look('undoing', 'undo', 'c-undo', 'being undone');
+  if (status === 'Compensating' || isBeingUndone) return look('undoing', 'undo', 'c-undo', 'being undone');
   if (result === 'Compensated') return look('undone', 'undo', 'c-undo', 'undone');
   if (step.isSkipped) return look('skip', 'skip', '', 'skipped');
   // A canceled step waits for nobody, although its service may have done it.

@@ -1,4 +1,4 @@
-import { type Polled, usePoll } from '../api/poll.ts';
+import { type Page, type Polled, usePoll } from '../api/poll.ts';
 import type { Overview, Task } from '../api/types.ts';
 import { Chip } from '../parts/chip.tsx';
 import { Icon } from '../parts/icon.tsx';
@@ -11,11 +11,6 @@ import { countText, isSome, overview } from '../shell/counts.ts';
 import { lengthOf } from '../time.ts';
 import { PerMinute } from './home/per-minute.tsx';
 import { askOf, isMine, lookOfKind } from './tasks/text.ts';
-
-interface Page<T> {
-  readonly items: readonly T[];
-  readonly next: string | null;
-}
 
 /** Whether somebody is needed now. */
 export default function Home() {

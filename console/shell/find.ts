@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { apiPath, get } from '../api/client.ts';
+import type { Page } from '../api/poll.ts';
 import type { ListedOrder } from '../api/types.ts';
 
 /** The orders that a search has found so far, and how far it is. */
@@ -8,8 +9,6 @@ export interface Found {
   /** The hint for a search that has found nothing. */
   readonly note?: string;
 }
-
-type Page = { readonly items: readonly ListedOrder[]; readonly next: string | null };
 
 const waitMs = 200;
 const shownMax = 5;
@@ -43,7 +42,7 @@ export function useFound(text: string): Found {
 async function find(word: string, signal: AbortSignal, show: (found: Found) => void): Promise<void> {
   if (wholeId.test(word)) return show(await byId(word, signal));
   if (!word.startsWith('ord_')) {
-    const { items } = await get<Page>(apiPath('/orders', { reference: word, limit: shownMax }), { signal });
+    const { items } = await get<Page<ListedOrder>>(apiPath('/orders', { reference: word, limit: shownMax }), { signal });
     if (items.length > 0 || !idOrBeginning.test(word)) return show({ orders: items });
   }
   if (idOrBeginning.test(word)) await byBeginning(word.startsWith('ord_') ? word : `ord_${word}`, signal, show);
@@ -59,7 +58,7 @@ async function byBeginning(beginning: string, signal: AbortSignal, show: (found:
   const orders: ListedOrder[] = [];
   let cursor: string | undefined;
   for (let lookedAt = 0; lookedAt < lookedAtMax && orders.length < shownMax; lookedAt += pageSize) {
-    const { items, next } = await get<Page>(apiPath('/orders', { limit: pageSize, cursor }), { signal });
+    const { items, next } = await get<Page<ListedOrder>>(apiPath('/orders', { limit: pageSize, cursor }), { signal });
     orders.push(...items.filter(({ orderId }) => orderId.startsWith(beginning)));
     show({ orders: orders.slice(0, shownMax), note: 'Looking at older orders…' });
     if (next === null) return show({ orders, note: 'No order has such an id.' });

@@ -22,6 +22,8 @@ export function ActDialog({ act, run, close, done }: { act: Act; run: BulkRun; c
   const known = kindNames.find((each) => each === run.kind);
   const goesTo = act === 'start' && run.canary !== null ? Math.min(run.canary, run.feasible) : run.left || run.feasible;
   const mustType = act !== 'stop' && goesTo > typedFrom;
+  const leftOut = run.infeasible + run.refused + run.movedOn;
+  const failed = run.verified.failedAgain + run.verified.failedOtherwise;
   const send = (): void => {
     post(`/bulk/${run.id}/${act}`, { reason }).then(
       () => {
@@ -67,10 +69,8 @@ export function ActDialog({ act, run, close, done }: { act: Act; run: BulkRun; c
         ) : (
           <>
             <li>{known ? `In each order, it ${kinds[known].does}.` : run.kind}</li>
-            <li>{`${counted(run.infeasible + run.refused + run.movedOn, 'order')} of this run ${run.infeasible + run.refused + run.movedOn === 1 ? 'is' : 'are'} left out.`}</li>
-            {run.verified.failedAgain + run.verified.failedOtherwise > 0 && (
-              <li>{`${counted(run.verified.failedAgain + run.verified.failedOtherwise, 'order')} of this run failed. The others may fail in the same way.`}</li>
-            )}
+            <li>{`${counted(leftOut, 'order')} of this run ${leftOut === 1 ? 'is' : 'are'} left out.`}</li>
+            {failed > 0 && <li>{`${counted(failed, 'order')} of this run failed. The others may fail in the same way.`}</li>}
             <li>{`${run.ratePerSecond} orders a second. You can pause it at any time.`}</li>
           </>
         )}

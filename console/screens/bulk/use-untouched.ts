@@ -1,14 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { apiPath, get, Problem } from '../../api/client.ts';
+import type { Page } from '../../api/poll.ts';
 import type { BulkItem } from '../../api/types.ts';
 
 /** Most orders that a filter may name. */
 const idsMax = 5_000;
-
-interface Page {
-  readonly items: readonly BulkItem[];
-  readonly next: string | null;
-}
 
 /** The orders that a stopped run has left untouched. */
 export interface Untouched {
@@ -28,7 +24,7 @@ export function useUntouched(runId: string): Untouched | Problem | undefined {
       let cursor: string | undefined;
       for (;;) {
         const path = apiPath(`/bulk/${encodeURIComponent(runId)}/items`, { outcome: 'left', limit: 100, cursor });
-        const { items, next } = await get<Page>(path, { signal: ended.signal });
+        const { items, next } = await get<Page<BulkItem>>(path, { signal: ended.signal });
         ids.push(...items.map(({ orderId }) => orderId));
         if (next === null) return { ids, isAll: true };
         if (ids.length >= idsMax) return { ids, isAll: false };

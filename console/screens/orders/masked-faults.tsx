@@ -1,13 +1,13 @@
 import type { Order } from '../../api/types.ts';
 import { Panel } from '../../parts/states.tsx';
-import { At, Said, stepName } from '../../parts/text.tsx';
+import { At, counted, Said, stepName } from '../../parts/text.tsx';
 import { orderLink } from '../../router.ts';
 
 type Masked = NonNullable<Order['maskedFaults']>;
 
 /** The faults that made no exception, because their scope was being recovered. */
 export const MaskedFaults = ({ orderId, masked: { count, newest } }: { orderId: string; masked: Masked }) => (
-  <Panel title="Masked by a recovery" aside={count === 1 ? '1 fault' : `${count} faults`}>
+  <Panel title="Masked by a recovery" aside={counted(count, 'fault')}>
     <ul class="body stack">
       {newest.map(({ at, path, type, message, maskedBy }) => (
         <li key={`${at}${path}${type}`}>

@@ -4,7 +4,7 @@ import { Chip } from '../../parts/chip.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Json } from '../../parts/json.tsx';
 import { Facts } from '../../parts/states.tsx';
-import { At, Countdown, Said } from '../../parts/text.tsx';
+import { At, Countdown, counted, Said } from '../../parts/text.tsx';
 import { lengthOf } from '../../time.ts';
 
 interface StepsProps {
@@ -87,7 +87,7 @@ function markOf(path: string, entries: readonly HistoryEntry[]): string | undefi
 function undoText(undo: Step, step: Step, entries: readonly HistoryEntry[]): string {
   const mark = markOf(step.path, entries);
   if (mark !== undefined) return mark;
-  const requested = `requested ${undo.attempts} ${undo.attempts === 1 ? 'time' : 'times'}`;
+  const requested = `requested ${counted(undo.attempts, 'time')}`;
   return `${undo.agent}.${undo.operation}: ${undo.skipped === 'done' ? 'marked as undone by hand' : undo.status === 'Closed' ? 'done' : requested}`;
 }
 

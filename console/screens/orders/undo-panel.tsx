@@ -3,7 +3,7 @@ import { has } from '../../api/session.ts';
 import type { InstructionKind, Order, UndoPlan } from '../../api/types.ts';
 import { Chip } from '../../parts/chip.tsx';
 import { Panel } from '../../parts/states.tsx';
-import { At, Countdown, Said, stepName } from '../../parts/text.tsx';
+import { At, Countdown, counted, Said, stepName } from '../../parts/text.tsx';
 
 type Undo = NonNullable<Order['undo']>;
 
@@ -123,7 +123,7 @@ function Line({ path, operation, place, before, undo, isStopped }: LineProps) {
             </span>
           )}
           <span class="soft below">
-            {`Requested ${stuck.attempts} ${stuck.attempts === 1 ? 'time' : 'times'}.`}
+            {`Requested ${counted(stuck.attempts, 'time')}.`}
             {stuck.nextAt && !isStopped && (
               <>
                 {' '}

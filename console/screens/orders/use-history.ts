@@ -1,11 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { apiPath, get } from '../../api/client.ts';
+import type { Page } from '../../api/poll.ts';
 import type { HistoryEntry } from '../../api/types.ts';
-
-interface Page {
-  readonly items: readonly HistoryEntry[];
-  readonly next: string | null;
-}
 
 /** Pages that are read at most, of 100 entries each. A longer history is read on its own screen, page by page. */
 const pagesMax = 20;
@@ -29,7 +25,7 @@ export function useHistory(orderId: string, rev: number | undefined): History | 
       for (let pages = 0; pages < pagesMax; pages += 1) {
         const { cursor } = last.current;
         const path = apiPath(`/orders/${orderId}/history`, { limit: 100, cursor });
-        const { items, next } = await get<Page>(path, { signal: ended.signal });
+        const { items, next } = await get<Page<HistoryEntry>>(path, { signal: ended.signal });
         for (const entry of items) entries.set(entry.seq, entry);
         if (next === null) break;
         last.current.cursor = next;
