@@ -15,6 +15,17 @@ const begun = (root: Activity): Run => {
   run.happen({ type: 'started', stepMs });
   return run;
 };
+/** Returns an order whose second step has failed: its handler undoes the first, and then tells. */
+const handled = (): Run => {
+  const root: Activity = {
+    ...sequence('order', undoable('a'), step('b')),
+    faultHandlers: [{ fault: 'No', do: sequence('handler', { activity: 'compensate', name: 'compensate' }, step('tell')) }],
+  };
+  const run = begun(root);
+  run.reply('order/a', ok());
+  run.reply('order/b', fault('No'));
+  return run;
+};
 const marked = (run: Run, path: string): void => void run.happen({ type: 'markedCompensated', path });
 
 describe('an undo that an operator marks as done', () => {
@@ -81,13 +92,7 @@ describe('an undo that an operator marks as done', () => {
   });
 
   test('a mark counts although a failure of the same undo arrives before the suspended order is canceled (F-103)', () => {
-    const root: Activity = {
-      ...sequence('order', undoable('a'), step('b')),
-      faultHandlers: [{ fault: 'No', do: sequence('handler', { activity: 'compensate', name: 'compensate' }, step('tell')) }],
-    };
-    const run = begun(root);
-    run.reply('order/a', ok());
-    run.reply('order/b', fault('No'));
+    const run = handled();
     run.reply('order/a/undo', fault('No', { permanent: false }));
     run.now += 6_000;
     run.happen({ type: 'woken' });
@@ -112,13 +117,7 @@ describe('an undo that an operator marks as done', () => {
   });
 
   test('after its compensation, a handler runs its remaining activities, and then the order continues', () => {
-    const root: Activity = {
-      ...sequence('order', undoable('a'), step('b')),
-      faultHandlers: [{ fault: 'No', do: sequence('handler', { activity: 'compensate', name: 'compensate' }, step('tell')) }],
-    };
-    const run = begun(root);
-    run.reply('order/a', ok());
-    run.reply('order/b', fault('No'));
+    const run = handled();
     run.reply('order/a/undo', fault('No'));
     marked(run, 'order/a');
     assert.equal(run.latestRequest('order/handler/tell').attempt, 1);
