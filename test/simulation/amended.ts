@@ -1,6 +1,6 @@
 import { dispatchOffer, offers } from './app.ts';
 import type { Clients, Reach } from './clients.ts';
-import { type Chance, isIn } from './random.ts';
+import { type Chance, isIn, restoredIn } from './random.ts';
 import type { Services } from './services.ts';
 
 const theme = 19;
@@ -13,8 +13,8 @@ const shipping = offers.filter(({ workflow }) => workflow === 'sale' || workflow
 /** Operators give orders handlers of their own, and undo single scopes of them: in one world of fifteen. */
 export function amendOrders(reach: Reach, services: Services, clients: Clients, seed: number): void {
   const chance = isIn(seed, theme);
-  // A restore of these worlds puts records back and removes none, so a handler would be ahead of its order.
-  if (!chance || isIn(seed, 5)) return;
+  // After a restore, a handler would be ahead of its order.
+  if (!chance || restoredIn(seed)) return;
   reach.around.carriedOut('emitted worlds with amended orders');
   const orders = new Set<string>();
   for (let number = chance.between(4, 7); number > 0; number--)

@@ -5,7 +5,7 @@ import { usedSolution } from '#testing/world/clients';
 import { dispatchOffer } from './app.ts';
 import type { Clients, Reach } from './clients.ts';
 import type { SimulatedHost } from './host.ts';
-import { type Chance, isIn } from './random.ts';
+import { type Chance, isIn, restoredIn } from './random.ts';
 import type { Services } from './services.ts';
 
 const theme = 11;
@@ -26,8 +26,8 @@ const names = ['ada', 'grace'] as const;
 
 /** Returns the random sequence of bulk runs; undefined if this world has none. */
 export const bulkIn = (seed: number): Chance | undefined =>
-  // A restore of these worlds puts records back and removes none, so outcomes would be ahead of their orders.
-  isIn(seed, 5) ? undefined : isIn(seed, theme);
+  // After a restore, outcomes would be ahead of their orders.
+  restoredIn(seed) ? undefined : isIn(seed, theme);
 
 /** Many orders are blocked for one reason, and operators give them one instruction: in one world of fifteen. */
 export function instructMany(reach: Reach, services: Services, clients: Clients, seed: number): void {

@@ -10,7 +10,7 @@ import type { Clients, Reach } from './clients.ts';
 import { type ConsumerBody, type Handlers, manners, messageTypes, shortLived } from './consumer-app.ts';
 import { type Site, Unavailable } from './faults.ts';
 import type { SimulatedHost } from './host.ts';
-import { type Chance, isIn } from './random.ts';
+import { type Chance, isIn, restoredIn } from './random.ts';
 import type { Surroundings } from './surroundings.ts';
 
 const theme = 17;
@@ -34,7 +34,7 @@ const opensAfterMs = [0, 60_000] as const;
 const canaryShare = 0.7;
 
 /** Returns the random sequence of a world with consumers; undefined if it has none. A restored table would lose their counts. */
-export const consumersIn = (seed: number): Chance | undefined => (isIn(seed, 5) ? undefined : isIn(seed, theme));
+export const consumersIn = (seed: number): Chance | undefined => (restoredIn(seed) ? undefined : isIn(seed, theme));
 
 /** The services behind the handlers of consumers, the senders of their messages, and the operators of their channels. */
 export class ConsumerDesk {

@@ -2,7 +2,7 @@ import { InstanceLockedError } from '#ports/errors';
 import { unreadable } from '#testing/world/clients';
 import { offers } from './app.ts';
 import type { Clients, Reach } from './clients.ts';
-import { type Chance, isIn } from './random.ts';
+import { type Chance, isIn, restoredIn } from './random.ts';
 
 const theme = 12;
 const operators = ['ada', 'grace'] as const;
@@ -18,8 +18,8 @@ const beyondMs = [100, 20_000] as const;
 /** Operators lock orders, work on them alone, and give them back or go away: in one world of fifteen. */
 export function lockOrders(reach: Reach, clients: Clients, seed: number): void {
   const chance = isIn(seed, theme);
-  // A restore of these worlds puts records back and removes none, so an order would have an inbox without a lock.
-  if (!chance || isIn(seed, 5)) return;
+  // After a restore, an order would have an inbox without a lock.
+  if (!chance || restoredIn(seed)) return;
   for (let number = chance.between(3, 5); number > 0; number--) {
     const orderId = clients.submitSomething(900 + number, chance.pick(offers));
     for (let locks = chance.between(1, 3); locks > 0; locks--)

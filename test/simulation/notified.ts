@@ -7,7 +7,7 @@ import { createPeopleGroups } from '#roles/notifier/people-groups';
 import { createTasks, type PersonsAct } from '#roles/tasks/tasks';
 import { offers } from './app.ts';
 import type { Clients, Reach } from './clients.ts';
-import { type Chance, isIn } from './random.ts';
+import { type Chance, isIn, restoredIn } from './random.ts';
 import { firstLivesIn } from './second-lives.ts';
 import { limitedIn } from './wide.ts';
 
@@ -24,7 +24,7 @@ export const dueSoon = { TASK_DUE_SECONDS: '900', TASK_REMINDER_SECONDS: '300' }
 /** Returns the random sequence of messages for people; undefined if this world has no notifier. */
 export const notifiedIn = (seed: number): Chance | undefined =>
   // A restore puts the records of orders back and leaves those of tasks, and an order that is forgotten takes its tasks with it.
-  isIn(seed, 5) || (!limitedIn(seed) && firstLivesIn(seed)) ? undefined : isIn(seed, theme);
+  restoredIn(seed) || (!limitedIn(seed) && firstLivesIn(seed)) ? undefined : isIn(seed, theme);
 
 /** People hear of their tasks, claim and comment them, and change what they hear: in one world of fifteen. */
 export function notifyPeople(reach: Reach, clients: Clients, chance: Chance | undefined): void {

@@ -1,7 +1,7 @@
 import type { Rule } from '#core/rules/rule';
 import type { Decision } from '#roles/operator/instruction';
 import type { Clients, Reach } from './clients.ts';
-import { type Chance, isIn, themeOf } from './random.ts';
+import { type Chance, isIn, restoredIn, themeOf } from './random.ts';
 import type { Services } from './services.ts';
 
 const theme = 13;
@@ -50,8 +50,8 @@ const rules = [
 
 /** Whether the orders of a world share objects: one world of fifteen. */
 const objectsIn = (seed: number): Chance | undefined =>
-  // A restore of these worlds puts records back and removes none, so the records of uses would be ahead of their orders.
-  isIn(seed, 5) ? undefined : isIn(seed, theme);
+  // After a restore, the records of uses would be ahead of their orders.
+  restoredIn(seed) ? undefined : isIn(seed, theme);
 
 /** Many orders read and write the same objects, and people and rules undo some of them by recovery and some without. */
 export function shareObjects(reach: Reach, services: Services, clients: Clients, seed: number, many?: number): void {

@@ -39,4 +39,10 @@ export const isIn = (seed: number, theme: number): Chance | undefined => {
   return chance.happens(1 / oneIn) ? chance : undefined;
 };
 
+/**
+ * Returns the random sequence of a restore of the table; undefined if this world has none. The restore puts records back and removes none,
+ * so what is kept beside the orders would be ahead of them: such worlds leave other themes out.
+ */
+export const restoredIn = (seed: number): Chance | undefined => isIn(seed, 5);
+
 export const themeOf = (seed: number, theme: number): Chance => chanceOf(seed + 3_000_003 + theme * 1_000_000);

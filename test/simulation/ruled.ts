@@ -3,7 +3,7 @@ import { callKey } from '#roles/operator/idempotency';
 import { unreadable } from '#testing/world/clients';
 import { offers } from './app.ts';
 import type { Clients, Reach } from './clients.ts';
-import { type Chance, isIn } from './random.ts';
+import { type Chance, isIn, restoredIn } from './random.ts';
 
 type Draft = Omit<Rule, 'version'>;
 
@@ -78,8 +78,8 @@ const within = 240_000;
 /** Rules that change while orders run, and exceptions from outside, in one world of fifteen. */
 export function rulePeople(reach: Reach, clients: Clients, seed: number): void {
   const chance = isIn(seed, 10);
-  // A restore of these worlds puts records back and removes none, so the versions of rules would be ahead of the rules.
-  if (!chance || isIn(seed, 5)) return;
+  // After a restore, the versions of rules would be ahead of the rules.
+  if (!chance || restoredIn(seed)) return;
   reach.around.carriedOut('emitted rules of people');
   for (let changes = chance.between(6, 14); changes > 0; changes--) changeRule(reach, clients, chance);
   for (let number = chance.between(3, 6); number > 0; number--) {

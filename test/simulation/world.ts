@@ -27,7 +27,7 @@ import { dueSoon, foundGroups, notifiedIn } from './notified.ts';
 import { wrongInBooks } from './object-books.ts';
 import { portsOf, Shared } from './ports.ts';
 import { daysLateMaxMs, SimulatedQueues } from './queues.ts';
-import { type Chance, chanceOf, isIn } from './random.ts';
+import { type Chance, chanceOf, isIn, restoredIn } from './random.ts';
 import { goneMs } from './receivers.ts';
 import { restore } from './restores.ts';
 import { isDryRule } from './ruled.ts';
@@ -150,7 +150,7 @@ export class World implements Surroundings {
     // A deployment that takes longer than an hour is a person's business.
     this.isRollout = this.pace !== paces.days && this.chance.happens(0.3) && !this.limited && !this.firstLives;
     this.edited =
-      this.pace === paces.days || this.isRollout || this.limited || this.firstLives || isIn(seed, 5) ? undefined : isIn(seed, 16);
+      this.pace === paces.days || this.isRollout || this.limited || this.firstLives || restoredIn(seed) ? undefined : isIn(seed, 16);
     this.toleranceMs = this.chance.pick([2000, 2000, 300_000]);
     // Depends on the seed alone, so that it changes nothing else in a world.
     const isDeployed = this.limited !== undefined || chanceOf(seed + deployedSeeds).happens(0.5);
@@ -188,14 +188,14 @@ export class World implements Surroundings {
       announcesProcessed: variables.ANNOUNCE_PROCESSED === 'on',
       closedForMs: (agent) => this.shared.channels.closedForMs(agent),
       // Before a restore, a process that seems to be stopped may only pause, and continue after it.
-      standsStillMaxMs: this.profile['host stands still'] > 0 || isIn(seed, 5) ? standsStillMaxMs : 0,
+      standsStillMaxMs: this.profile['host stands still'] > 0 || restoredIn(seed) ? standsStillMaxMs : 0,
       quietSince: () => this.quietSince,
     };
     this.judge = new Judge(this.history, this.setting);
     this.shared = new Shared(this, this.queues, writesAndSendsAtomically);
     if (this.limited) this.shared.limits = new Limits(this);
     // After a restore, earlier messages are gone for good.
-    this.queues.daysLate = isIn(seed, 5) ? undefined : isIn(seed, 16);
+    this.queues.daysLate = restoredIn(seed) ? undefined : isIn(seed, 16);
     const periodMs = this.chance.pick(this.pace.periodsMs);
     const notified = notifiedIn(seed);
     if (notified) this.shared.notify(notified);
@@ -256,7 +256,7 @@ export class World implements Surroundings {
     this.consumers?.play(this.reach, this.clients);
     const sale = offers.find(({ workflow }) => workflow === 'sale');
     for (let number = this.edited?.between(2, 4) ?? 0; number > 0; number--) this.clients.submitSomething(600 + number, sale);
-    const restored = isIn(this.seed, 5);
+    const restored = restoredIn(this.seed);
     if (restored) restore({ around: this, fleet: this.fleet, queues: this.queues, shared: this.shared, history: this.history }, restored);
     for (const slot of this.fleet.all.length > 0 ? [] : this.chance.happens(0.7) ? ['one', 'two'] : ['one', 'two', 'three'])
       this.fleet.start(slot);

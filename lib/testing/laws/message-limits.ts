@@ -1,14 +1,14 @@
+import { dayMs } from '#ports/util/days';
 import { peopleRecordsIn } from '#testing/world/people-records';
 import { type Law, on, type Setting } from './law.ts';
 
 const minute = 60_000;
-const day = 24 * 60 * minute;
 const periodMs = 15 * minute;
 /** Most messages of a group of people in a period. */
 const messagesMax = 10;
 
 /** The pause before the message with this number of one notice: 15 minutes, then twice as long each time, at most a day. */
-const pauseBefore = (number: number): number => (number === 1 ? day : Math.min(day, periodMs * 2 ** (number - 2)));
+const pauseBefore = (number: number): number => (number === 1 ? dayMs : Math.min(dayMs, periodMs * 2 ** (number - 2)));
 
 /**
  * Ten thousand tasks are never ten thousand messages: a group of people hears of alike tasks at once, then in summaries with growing

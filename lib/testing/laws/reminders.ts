@@ -1,8 +1,8 @@
 import type { TaskRecord } from '#ports/tasks';
+import { dayMs } from '#ports/util/days';
 import { peopleRecordsIn } from '#testing/world/people-records';
 import { type Law, on, type Setting } from './law.ts';
 
-const day = 86_400_000;
 /** A notifier that nothing disturbs has counted a reminder after this time. */
 const looksWithinMs = 300_000;
 
@@ -27,7 +27,7 @@ export function reminders({ quietSince, now, toleranceMs }: Pick<Setting, 'quiet
       return `task ${task.id} is not handed to the next group with its reminder ${count}`;
     if (task.every === undefined || earlier === 0 || before.remindedAt === undefined) return undefined;
     const pause = now() - before.remindedAt;
-    const least = Math.min(day, task.every * 1000 * 2 ** (earlier - 1)) - toleranceMs;
+    const least = Math.min(dayMs, task.every * 1000 * 2 ** (earlier - 1)) - toleranceMs;
     return pause < least ? `task ${task.id} has its reminder ${count} ${pause} ms after the one before, at least ${least}` : undefined;
   }
 
