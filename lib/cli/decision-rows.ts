@@ -10,7 +10,7 @@ export function decisionRows({ processState, endedBy, lastInstruction }: OrderVi
   return [
     ...ending,
     ['last instruction', `${kind} ${givenText(lastInstruction)}${resultText(lastInstruction)}`],
-    ...(taskId ? [['its task', taskId]] : []),
+    ...(taskId ? [['resolved task', taskId]] : []),
   ];
 }
 

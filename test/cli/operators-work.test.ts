@@ -121,7 +121,7 @@ describe("the operator's work at the command line (W-05, F-155)", () => {
       failed,
       /^last instruction +replace-input by cli at [\d-]+T[\d:]+Z: failed again: AddressInvalid \(No such postal code\.\)$/m,
     );
-    assert.match(failed, new RegExp(`^its task +${taskId}$`, 'm'));
+    assert.match(failed, new RegExp(`^resolved task +${taskId}$`, 'm'));
     const { out } = await run('order', 'history', orderId);
     assert.match(
       out,
