@@ -34,7 +34,8 @@ export function lastInstructionIn(program: Program, journal: readonly JournalEnt
   const given = journal[from];
   if (given?.type !== 'InstructionGiven') return undefined;
   const later = journal.slice(from + 1);
-  return { ...shown(given), ...outcomeOf(program, watchFor(program, given, journal.slice(0, from)), later), taskId: taskIn(later) };
+  const outcomes = watchesFor(program, given, { before: journal.slice(0, from), later }).map((watch) => outcomeOf(program, watch, later));
+  return { ...shown(given), ...worstOf(outcomes), taskId: taskIn(later) };
 }
 
 const endings: { readonly [outcome in Outcome]?: readonly string[] } = {
@@ -52,11 +53,24 @@ export function endedByIn(outcome: Outcome | null | undefined, journal: readonly
 
 const shown = ({ kind, by, at, reason }: Given): ShownInstruction => ({ kind, by, at: timeText(at), reason });
 
-/** Returns what shows whether an instruction helps; undefined for a kind that is not judged, and for one that another order judges. */
-function watchFor(program: Program, { kind, after }: Given, before: readonly JournalEntry[]): Watch | undefined {
+interface Around {
+  readonly before: readonly JournalEntry[];
+  readonly later: readonly JournalEntry[];
+}
+
+/** Returns what shows whether an instruction helps; nothing for a kind that is not judged, and for one that another order judges. */
+function watchesFor(program: Program, { kind, at, after }: Given, { before, later }: Around): readonly Watch[] {
   const action = { kind, path: after?.['path'] };
-  if (!isJudged(judgedAs(action)) || kind === 'restart') return undefined;
-  const failed = blockingIn(before);
+  if (!isJudged(judgedAs(action)) || kind === 'restart') return [];
+  // Each open exception has a handler, which begins in the write of the instruction.
+  if (kind === 'handle')
+    return later.flatMap((fact) =>
+      fact.type === 'HandlerStarted' && fact.at === at ? [watchOf(action, { exceptionId: fact.exceptionId })] : [],
+    );
+  return [watchForStep(program, action, blockingIn(before))];
+}
+
+function watchForStep(program: Program, action: Parameters<typeof watchOf>[0], failed: Blocking | undefined): Watch {
   if (!failed) return watchOf(action, {});
   const { fault } = failed;
   const path = fault.source ?? failed.path;
@@ -69,13 +83,16 @@ function blockingIn(journal: readonly JournalEntry[]): Blocking | undefined {
   return last?.type === 'OrderBlocked' ? last : undefined;
 }
 
+type Found = Pick<LastInstruction, 'verified' | 'fault'>;
+
+/** An instruction that handles several exceptions has helped if it has helped with each. */
+const worstOf = (found: readonly Found[]): Found =>
+  found.find(({ verified }) => verified === 'failed-otherwise') ??
+  found.find(({ verified }) => verified === 'running') ??
+  found[0] ?? { verified: null, fault: null };
+
 /** Judges an instruction line by line, so that the line which decides can name its fault. */
-function outcomeOf(
-  program: Program,
-  watch: Watch | undefined,
-  later: readonly JournalEntry[],
-): Pick<LastInstruction, 'verified' | 'fault'> {
-  if (!watch) return { verified: null, fault: null };
+function outcomeOf(program: Program, watch: Watch, later: readonly JournalEntry[]): Found {
   let current = watch;
   for (const fact of later) {
     const found = judge(program, current, [fact]);

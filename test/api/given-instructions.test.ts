@@ -31,6 +31,20 @@ test('the last instruction to an order is judged by the lines after it (F-155)',
   assert.equal(verdictAfter(given('cancel'), { type: 'OrderProcessed', outcome: 'canceled' }), 'passed');
 });
 
+test('the last instruction to handle exceptions is judged by the worst of the handlers that it has begun (F-155)', () => {
+  const started = (seq: number) => ({ type: 'HandlerStarted', exceptionId: `exc_abc_${seq}`, handler: `ord_${seq}`, workflow: 'w', at: 0 });
+  const ended = (seq: number, isCompleted: boolean) => ({ type: 'HandlerEnded', exceptionId: `exc_abc_${seq}`, isCompleted });
+  const handle = given('handle', { at: 0 });
+  assert.equal(verdictAfter(handle, started(1)), 'running');
+  assert.equal(verdictAfter(handle, started(1), ended(1, true)), 'passed');
+  assert.equal(verdictAfter(handle, started(1), ended(1, false)), 'failed-otherwise');
+  assert.equal(verdictAfter(handle, started(1), started(2), ended(1, true)), 'running', 'the other one is at work');
+  assert.equal(verdictAfter(handle, started(1), started(2), ended(1, true), ended(2, true)), 'passed');
+  assert.equal(verdictAfter(handle, started(1), started(2), ended(2, true), ended(1, false)), 'failed-otherwise');
+  assert.equal(verdictAfter(handle, started(1), started(2), ended(1, false)), 'failed-otherwise', 'whatever becomes of the other one');
+  assert.equal(verdictAfter(handle, started(1), { ...started(2), at: 9 }, ended(1, true)), 'passed', 'another one began later');
+});
+
 test('the last instruction names the task that it has resolved', () => {
   const handled = { type: 'ExceptionHandled', exceptionId: 'exc_abc_2', handling: { by: 'person', control: 'resumed', at: 1 } };
   assert.equal(lastInstructionIn(program, journal(blocked('order/a', 'No'), given('resubmit'), handled))?.taskId, 'tsk_abc_2');

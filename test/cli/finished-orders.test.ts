@@ -62,7 +62,8 @@ describe('a finished order that has read an undone write, at the command line', 
       () => taskOf(sale),
       (out) => /passed/.test(out),
     );
-    assert.equal((await orderOf(sale)).outcome, 'completed');
+    const { outcome, lastInstruction } = await orderOf(sale);
+    assert.deepEqual([outcome, lastInstruction.verified], ['completed', 'passed']);
   });
 
   test('F-152: another order begins for it if its effects may stand', async () => {
