@@ -8,7 +8,7 @@ import { withEmulators } from './emulated.ts';
 import { mustHaveEnded, nextKey } from './played.ts';
 
 /**
- * What the objects of operations, locks and messages of consumers cost on AWS: write units and requests for each order or message. The
+ * The cost on AWS of objects, of locks and of messages of consumers: write units and requests for each order or message. The
  * functions run on emulators, which count them. `BENCH_OBJECTS_COST=100` names the orders of each way.
  */
 const count = Number(process.env['BENCH_OBJECTS_COST'] ?? 20);

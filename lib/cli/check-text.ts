@@ -17,7 +17,7 @@ export interface CheckView {
   readonly estimate: { readonly requests: number; readonly dollars: number };
 }
 
-/** What a check does not say itself. */
+/** The facts that a check does not say itself. */
 export interface AboutCheck {
   /** The step that is marked as undone. */
   readonly marked?: string | undefined;

@@ -16,7 +16,7 @@ export function decisionRows({ processState, endedBy, lastInstruction }: OrderVi
 
 const givenText = ({ by, at }: InstructionView): string => `by ${by} at ${secondText(at)}`;
 
-/** What a verdict means, in words. */
+/** The meaning of each verdict, in words. */
 export const verdictWords: { readonly [verified: string]: string } = {
   running: 'not known yet',
   passed: 'passed',

@@ -1,7 +1,7 @@
 import { failedStep, type OrderView, questionType } from './orders.ts';
 import { printable } from './text.ts';
 
-/** What `order get` knows of the exception of an order. */
+/** The facts that `order get` has about the exception of an order. */
 export interface ExceptionTags {
   readonly tags: readonly string[];
 }

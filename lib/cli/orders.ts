@@ -106,7 +106,7 @@ export interface OrderView {
   readonly steps?: readonly StepView[];
   /** How far its undo is, for operators. */
   readonly undo?: UndoView;
-  /** What recoveries have masked, for operators. */
+  /** The faults that recoveries have masked, for operators. */
   readonly maskedFaults?: MaskedFaultsView;
   /** For operators: the last decision of a person, and the one that has ended the order or has it undone. */
   readonly lastInstruction?: InstructionView;

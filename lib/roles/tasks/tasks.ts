@@ -49,7 +49,7 @@ export function createTasks({ store, clock }: Ports): Tasks {
   const agenda = createAgenda(store);
 
   /**
-   * Returns the stored task. What is still in the outbox of its order is stored first: an act that wrote a resolution from there would hide
+   * Returns the stored task. A task that is still in the outbox of its order is stored first: an act that wrote a resolution from there would hide
    * it from the figures of its solution, which count the resolution when it is stored.
    */
   async function stored(id: string): Promise<TaskRecord | undefined> {
