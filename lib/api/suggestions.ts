@@ -1,7 +1,7 @@
 import type { Json } from '#core/data/json';
 import { sampleOfJson } from '#core/definition/sample';
 import { withoutSealed } from '#core/definition/sealed';
-import { type Sought, type Why, whyApplies } from '#core/solutions/applies';
+import { type ExceptionFacts, type Why, whyApplies } from '#core/solutions/applies';
 import { filledPlaces } from '#core/solutions/places';
 import { ranked, type SolutionFigures } from '#core/solutions/rank';
 import { type Solution, solutionLimits } from '#core/solutions/solution';
@@ -31,9 +31,9 @@ export async function suggestionsFor(call: Call, task: TaskRecord) {
   if (task.resolution || task.kind === 'dead-letter') return [];
   const all = await call.api.solutions.list();
   if (all.length === 0) return [];
-  const sought = await soughtFor(call.api, task, all);
+  const facts = await factsFor(call.api, task, all);
   const applying = all.flatMap((solution) => {
-    const why = whyApplies(solution, sought);
+    const why = whyApplies(solution, facts);
     return why === undefined ? [] : [{ solution, why }];
   });
   if (applying.length === 0) return [];
@@ -42,8 +42,8 @@ export async function suggestionsFor(call: Call, task: TaskRecord) {
   return allSettledOrThrow(best.map(async (each) => suggestionView(each, await isFeasible(call, task, each.solution))));
 }
 
-/** Reads the exception and the order only if a condition asks for them. Both are shown as to people, without secrets. */
-async function soughtFor(api: Call['api'], task: TaskRecord, all: readonly Solution[]): Promise<Sought> {
+/** Returns the facts that the conditions of solutions read. It reads the exception and the order only if there is a condition; their secrets are left out. */
+async function factsFor(api: Call['api'], task: TaskRecord, all: readonly Solution[]): Promise<ExceptionFacts> {
   const alone = { fingerprint: task.fingerprint, at: timeText(api.clock.now()) };
   if (task.exceptionId === undefined || all.every(({ appliesWhen }) => appliesWhen === undefined)) return alone;
   const [exception, loaded] = await allSettledOrThrow([exceptionOf(task.exceptionId, api.store), readableOrder(task.orderId, api)]);
@@ -62,7 +62,7 @@ const suggestionView = ({ solution, figures: { used, passed, failedAgain }, why 
 /** Refusals that depend on the values which a person gives. */
 const ofValues: ReadonlySet<string> = new Set(['input-invalid', 'output-invalid', 'output-missing']);
 
-/** Checks a solution on the order of a task. Made-up values stand for its parameters, and what is said against those does not count. */
+/** Checks a solution on the order of a task. Made-up values stand for its parameters; a refusal of those values does not count. */
 async function isFeasible(call: Call, { orderId, seq }: TaskRecord, { instruction, parameters }: Solution): Promise<boolean> {
   const { api, caller, requestId } = call;
   const samples = Object.fromEntries(parameters.map(({ name, schema }) => [name, sampleOfJson(schema, name)]));

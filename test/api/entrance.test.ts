@@ -43,7 +43,7 @@ test('a data folder has one key, whichever process opens it, and no other user m
   assert.deepEqual([lasting.sub, (lasting.exp ?? 0) - (lasting.iat ?? 0)], ['operator', 43_200]);
 });
 
-test('processes that start at the same moment agree on one key', async () => {
+test('local processes that start at the same moment sign tokens with one key', async () => {
   const data = join(folder, 'together');
   const script = `import { openLocalIssuer } from ${JSON.stringify(new URL('../../lib/api/local-issuer.ts', import.meta.url).href)}; console.log(openLocalIssuer(${JSON.stringify(data)}).keys.keys[0].kid);`;
   const started = await Promise.all(

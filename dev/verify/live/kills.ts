@@ -169,7 +169,7 @@ export function reportOf(
   const share = (outcome: string) => listed.filter((shown) => shown.outcome === outcome).length / Math.max(1, listed.length);
   const atWork = atWorkAt(courses, kills);
   const hits = atWork.filter((count) => count > 0).length;
-  const { times, wholeTimes, again, withoutKill } = recoveriesIn(courses, kills, farm.unattended);
+  const { times, wholeTimes, killedAgain, withoutKill } = recoveriesIn(courses, kills, farm.unattended);
   const p99 = quantile(times, 0.99);
   const wanted: readonly (readonly [boolean, string])[] = [
     [kills.length >= plan.kills, `only ${kills.length} kills`],
@@ -198,7 +198,7 @@ export function reportOf(
       recoveries: times.length,
       recoveryMs: { ...spreadOf(times), ...(timed ? { aim: recoveryMaxMs } : {}) },
       wholeRecoveryMs: spreadOf(wholeTimes),
-      interruptedAgain: again,
+      killedAgain,
       nobodyUpMs: farm.unattended.reduce((sum, [from, to]) => sum + to - from, 0),
       expiredWithoutKill: withoutKill,
       startMs: farm.startMs(),

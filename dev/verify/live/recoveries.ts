@@ -23,17 +23,18 @@ export async function coursesOf(store: Pick<Store, 'load' | 'pages'>, orderIds: 
 /** The time until work that was lost with its host was requested again, by the journals: milliseconds, rising. */
 export interface Recoveries {
   /**
-   * For each step that a kill interrupted, the time until its next request, or until its reply arrived. Time without
-   * any host does not count.
+   * For each step that a kill interrupted, the time until its next request or its reply, whichever came first. Time without any
+   * host does not count.
    *
-   * If a second kill came between the discovery and the request, the longer of two times counts: from the first kill to the
-   * discovery, or from the second kill to the request.
+   * The journal entry `DeadlineExpired` is the discovery of the loss. If a second kill came between the discovery and the next
+   * request or reply, the longer of two times counts: from the first kill to the discovery, or from the second kill to that request
+   * or reply.
    */
   readonly times: readonly number[];
-  /** The times from the first kill, without these two exceptions. */
+  /** The whole times from the first kill to the next request or reply: time without any host counts, and second kills do not matter. */
   readonly wholeTimes: readonly number[];
-  /** The number of steps that a second kill interrupted. */
-  readonly again: number;
+  /** The number of recoveries with a second kill between the discovery and the next request or reply. */
+  readonly killedAgain: number;
   /** Steps that expired although no host was killed meanwhile. */
   readonly withoutKill: number;
 }
@@ -43,11 +44,11 @@ type Span = readonly [from: number, to: number];
 /** `kills`: when hosts were killed, milliseconds since 1970, rising. `unattended`: when no host ran. */
 export function recoveriesIn(courses: readonly Course[], kills: readonly number[], unattended: readonly Span[]): Recoveries {
   const [times, wholeTimes]: [number[], number[]] = [[], []];
-  let [again, withoutKill] = [0, 0];
+  let [killedAgain, withoutKill] = [0, 0];
   const attended = (from: number, to: number): number => to - from - overlap([from, to], unattended);
   for (const { journal } of courses) {
     const requested = new Map<string, number>();
-    const interrupted = new Map<string, { readonly killed: number; readonly noticed: number }>();
+    const interrupted = new Map<string, { readonly killed: number; readonly discovered: number }>();
     for (const entry of journal) {
       if (!('path' in entry) || entry.path === undefined) continue;
       const { path, at } = entry;
@@ -56,20 +57,22 @@ export function recoveriesIn(courses: readonly Course[], kills: readonly number[
         // The first kill after the request may have caused the expiry.
         const killed = firstWithin(kills, requested.get(path) ?? Infinity, at);
         if (killed === undefined) withoutKill += 1;
-        else if (!lost) interrupted.set(path, { killed, noticed: at });
+        else if (!lost) interrupted.set(path, { killed, discovered: at });
         continue;
       }
       if (lost) {
-        const second = firstWithin(kills, lost.noticed, at);
-        times.push(second === undefined ? attended(lost.killed, at) : Math.max(attended(lost.killed, lost.noticed), attended(second, at)));
+        const second = firstWithin(kills, lost.discovered, at);
+        times.push(
+          second === undefined ? attended(lost.killed, at) : Math.max(attended(lost.killed, lost.discovered), attended(second, at)),
+        );
         wholeTimes.push(at - lost.killed);
-        if (second !== undefined) again += 1;
+        if (second !== undefined) killedAgain += 1;
       }
       interrupted.delete(path);
       if (entry.type === 'StepRequested') requested.set(path, at);
     }
   }
-  return { times: rising(times), wholeTimes: rising(wholeTimes), again, withoutKill };
+  return { times: rising(times), wholeTimes: rising(wholeTimes), killedAgain, withoutKill };
 }
 
 const rising = (times: readonly number[]): readonly number[] => times.toSorted((a, b) => a - b);

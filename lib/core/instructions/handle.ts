@@ -43,6 +43,6 @@ const whenTooMany = ({ openReports, handlers = 0 }: Judged): readonly Instructio
     : [
         refusal(
           'too-large',
-          `${openReports} exceptions are open and ${handlers} handlers are at work; the maximum is ${handlersMax} handlers. Wait, or decide otherwise.`,
+          `Cannot start a handler: an order has at most ${handlersMax} handlers. ${handlers} are at work, and ${openReports} open exceptions from outside keep a place each. Wait until handlers have ended, or give another instruction.`,
         ),
       ];

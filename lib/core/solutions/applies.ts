@@ -3,7 +3,7 @@ import { fillRule } from '#core/rules/language';
 import type { Solution } from './solution.ts';
 
 /** The exception for which a person looks for a solution, with its order. */
-export interface Sought {
+export interface ExceptionFacts {
   readonly fingerprint?: string | undefined;
   /** As the HTTP API shows them, without secrets. Absent: no condition is true. */
   readonly exception?: Json | undefined;
@@ -19,14 +19,17 @@ export type Why = 'same-fingerprint' | 'condition';
  * Returns why a solution applies to an exception; undefined if it does not. A condition alone decides; the equal fingerprint is only the
  * better reason. Without a condition, the fingerprint decides. A condition that cannot be evaluated is not true.
  */
-export function whyApplies({ appliesWhen, fingerprints }: Pick<Solution, 'appliesWhen' | 'fingerprints'>, sought: Sought): Why | undefined {
-  const isAlike = sought.fingerprint !== undefined && fingerprints.includes(sought.fingerprint);
+export function whyApplies(
+  { appliesWhen, fingerprints }: Pick<Solution, 'appliesWhen' | 'fingerprints'>,
+  facts: ExceptionFacts,
+): Why | undefined {
+  const isAlike = facts.fingerprint !== undefined && fingerprints.includes(facts.fingerprint);
   if (appliesWhen === undefined) return isAlike ? 'same-fingerprint' : undefined;
-  if (!isTrue(appliesWhen, sought)) return undefined;
+  if (!isTrue(appliesWhen, facts)) return undefined;
   return isAlike ? 'same-fingerprint' : 'condition';
 }
 
-function isTrue(condition: string, { exception, order, at }: Sought): boolean {
+function isTrue(condition: string, { exception, order, at }: ExceptionFacts): boolean {
   if (exception === undefined || order === undefined) return false;
   const found = fillRule({ $cel: condition }, { exception, order, outputs: {}, variables: {}, at });
   return found.ok && found.value === true;

@@ -78,7 +78,7 @@ function eventOf({ appliesWhen, fingerprints }: Solution, alike: readonly Alike[
 }
 
 const noExceptions =
-  'No exception of the last 30 days has a fingerprint of this solution. Give the solution a condition, appliesWhen, or a newer fingerprint.';
+  'Cannot make a rule of this solution: a rule needs a condition, and no exception of the last 30 days has one of the fingerprints that the solution lists. Give the solution the condition `appliesWhen`, or the fingerprint of a newer exception.';
 
 /** Returns the value that all have; undefined if they differ, or if there is none. */
 function common(all: readonly (string | undefined)[]): string | undefined {

@@ -19,7 +19,7 @@ interface Ports {
 const readAtOnce = 50;
 const pageSize = 100;
 
-/** Returns the number of the cause that an order waits for: of its error, or else of its newest failing undo; 0 if it waits for none. */
+/** Returns the `seq` of the cause that stops an order: of its error, or else of its newest failing undo; 0 if none does. */
 export function openCauseOf({ open = [] }: Pick<StateHead, 'open'>): number {
   const error = open.findLast(({ cause }) => cause.startsWith('error/'));
   return (error ?? open.at(-1))?.seq ?? 0;
@@ -100,20 +100,20 @@ export async function matchesOf(
 }
 
 /**
- * Whether a filter means more orders than a run may have, as far as it can be known in a short time. The run itself counts again when it
- * freezes its set.
+ * Whether a filter means more orders than a run may have. False also means "not known": the time of the call was over, or a group of
+ * exceptions has a count but the filter takes only a part of it. The run itself counts again when it freezes its set.
  */
-export async function meansTooMany(filter: BulkFilter, { store, now }: Ports, isOver: () => boolean): Promise<boolean> {
-  if (filter.ids) return filter.ids.length > ordersMax;
-  if (filter.fingerprint !== undefined) {
-    const narrow = filter.workflow ?? filter.state ?? filter.fault ?? filter.submittedAfter ?? filter.submittedBefore;
-    if (narrow !== undefined && narrow !== 'Error') return false;
-    return (await exceptionGroups(store, now)).some((group) => group.fingerprint === filter.fingerprint && group.open > ordersMax);
+export async function meansTooMany(filter: BulkFilter, { store, now }: Ports, isTimeOver: () => boolean): Promise<boolean> {
+  const { ids, fingerprint, ...others } = filter;
+  if (ids) return ids.length > ordersMax;
+  if (fingerprint !== undefined) {
+    if (Object.values(others).some((value) => value !== undefined)) return false;
+    return (await exceptionGroups(store, now)).some((group) => group.fingerprint === fingerprint && group.open > ordersMax);
   }
   let count = 0;
   await eachMatch(filter, { store, now }, (orders) => {
     count += orders.length;
-    return count <= ordersMax && !isOver();
+    return count <= ordersMax && !isTimeOver();
   });
   return count > ordersMax;
 }

@@ -20,7 +20,7 @@ export const refusalReasons = ({ now, toleranceMs, signals }: Pick<Setting, 'now
     const isRight = expected === undefined || JSON.stringify(expected) === JSON.stringify(observation.reasons);
     return isRight
       ? undefined
-      : `order ${observation.orderId}: instruction ${observation.reason} was refused with "${observation.reasons.join(' ')}", expected "${expected.join(' ')}"`;
+      : `order ${observation.orderId}: the instruction given for the reason "${observation.reason}" was refused with "${observation.reasons.join(' ')}", expected "${expected.join(' ')}"`;
   }),
 });
 
@@ -99,7 +99,7 @@ function whyNotMarked(path: string | undefined, failing: readonly string[], { st
   const known = failing.length === 0 ? 'No undo of this order has failed.' : `Failed undos: ${failing.join(', ')}.`;
   const blocking = [
     ...(processState === 'Error' ? ['The order is in Error. Resubmit or compensate it; then its undos continue.'] : []),
-    // A suspended order keeps a mark once it has begun.
+    // In the phase `suspended` the order accepts a mark and keeps it until it is resumed. Before that phase, a suspension refuses the mark.
     ...(suspended && instance.state.phase !== 'suspended' ? ['The order is suspended. Resume it; then its undos continue.'] : []),
   ];
   if (path === undefined && failing.length === 1) return blocking;

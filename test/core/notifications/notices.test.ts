@@ -79,7 +79,7 @@ describe('the notices of a group of people', () => {
     );
   });
 
-  test('whatever happens, two messages have at least the pause between them that follows from their number', () => {
+  test('the pause before a message is at least as long as the number of messages before it demands, whatever happens', () => {
     fc.assert(
       fc.property(times, (openedAt) => {
         let sent = 0;

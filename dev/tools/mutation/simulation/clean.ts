@@ -41,16 +41,17 @@ export async function cleanWorlds({ code }: Plan, count: number, progress: (line
   return clean;
 }
 
-/** Half of the caught mutants are caught because their world never comes to rest: its supervisors make passes for hours. */
-const restless = 200_000;
-
 /**
- * Returns the worlds that pass a mutant's place. Worlds that pass it often and take little time come first, also those in
- * which an order fails.
+ * An estimate for the worlds that never come to rest, which is how half of the caught mutants are caught: their supervisors run once
+ * in each period, for hours of virtual time. This number, divided by the period in milliseconds, is the real time for that in
+ * milliseconds.
  */
+const neverAtRest = 200_000;
+
+/** Returns the worlds that run the code which the mutant changes. Worlds that run it often and take little time come first. */
 export function worldsFor(mutant: string, { worlds, passes }: Clean): readonly CleanWorld[] {
   const times = passes[mutant] ?? [];
-  const cost = ({ ms, periodMs }: CleanWorld) => ms + restless / periodMs;
+  const cost = ({ ms, periodMs }: CleanWorld) => ms + neverAtRest / periodMs;
   const worth = (world: CleanWorld, at: number) => Math.log2(1 + (times[at] ?? 0)) / cost(world);
   return worlds
     .map((world, at) => ({ world, worth: worth(world, at) }))
