@@ -13,7 +13,7 @@ const reasons: ReadonlySet<string> = new Set([
 
 /** A step is requested again only after a counted expiry, an instruction, an action of a rule or a new run of its scope (F-52). */
 export function repeatedRequests(): Law {
-  /** The last request of each step: its effect, its claim, and the length of the journal at that time. */
+  /** The last request of each step: its effect, its claim, and the number of journal lines up to it. */
   const last = new Map<string, { readonly generation: number; readonly epoch: number; readonly lines: number }>();
   return {
     name: 'repeated requests',
@@ -25,7 +25,8 @@ export function repeatedRequests(): Law {
       // A request that could not be sent until its deadline was never received.
       const isUncounted = waitingSince !== undefined || kind === 'unsent';
       const { orderId, journal, instance, newFacts, program } = order;
-      for (const fact of newFacts) {
+      const linesBefore = journal.length - newFacts.length;
+      for (const [index, fact] of newFacts.entries()) {
         if (fact.type === 'ActivityClosed' || fact.type === 'RunFailed') last.delete(`${orderId}/${fact.path}`);
         if (fact.type !== 'StepRequested') continue;
         const local = instance.state.activities[fact.path]?.local as StepState | undefined;
@@ -33,9 +34,10 @@ export function repeatedRequests(): Law {
         if (!local || local.mode !== undefined || isCall(fact.path, program)) continue;
         const key = `${orderId}/${fact.path}`;
         const before = last.get(key);
-        last.set(key, { generation: local.generation, epoch: local.epoch, lines: journal.length });
+        const lines = linesBefore + index + 1;
+        last.set(key, { generation: local.generation, epoch: local.epoch, lines });
         if (!before || before.generation !== local.generation || before.epoch !== local.epoch) continue;
-        const since = journal.slice(before.lines);
+        const since = journal.slice(before.lines, lines);
         if (!isUncounted && !since.some(({ type }) => reasons.has(type)))
           return `order ${orderId}: step ${fact.path} was requested again without a reason`;
       }
