@@ -212,12 +212,14 @@ function wrongExceptions({ orderId }: Tracked, lines: readonly Found[], history:
   });
   const causes = raised.flatMap(({ about, causedBy }) => {
     const known = lines.filter(({ cause }) => `${cause.path} of ${cause.orderId}` === about).map((line) => causeOf(line, history));
-    return known.includes(causedBy) ? [] : [`order ${orderId}: its exception about the undo of ${about} has the cause ${causedBy}`];
+    return known.some((cause) => cause === undefined || cause === causedBy)
+      ? []
+      : [`order ${orderId}: its exception about the undo of ${about} has the cause ${causedBy}`];
   });
   return [...counts, ...causes];
 }
 
-/** Returns the exception that a recovery has handled in its first write, or else the order. Nothing is known of a damaged order. */
+/** Returns the exception that a recovery has handled in its first write, or else the order; undefined for a damaged order, whose history proves nothing. */
 function causeOf({ cause: { orderId }, id }: Found, history: History): string | undefined {
   const { journal = [], damagedAt } = history.orders.get(orderId) ?? {};
   const undoneAt = Number(id.slice(id.lastIndexOf('/') + 1));
