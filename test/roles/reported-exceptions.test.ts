@@ -151,6 +151,35 @@ describe('an exception from outside', () => {
     assert.deepEqual(await requested(desk), ['order/one 1']);
   });
 
+  test('F-125, F-34: an order that is in Error before it begins is not suspended by a rule, and sends its alert when the event bus is back', async (context) => {
+    let away = true;
+    const desk = openDesk(context, lineOf(stepsNamed('one')), {
+      variables: { CLAIM_ON_SUBMIT: 'off' },
+      writesAndSendsAtomically: false,
+      around: ({ publisher }) => ({
+        publisher: { publish: (all) => (away ? Promise.reject(new Error('away')) : publisher.publish(all)) },
+      }),
+    });
+    const event = { kind: 'order-age', afterSeconds: 5 } as const;
+    await desk.system.rules.put(rule({ id: 'hold', event, action: { kind: 'suspend' } }), { ...person, expected: undefined });
+    await desk.system.rules.put(rule({ id: 'tell', event: { ...event, afterSeconds: 20 }, action: { kind: 'announce', text: 'look' } }), {
+      ...person,
+      expected: undefined,
+    });
+    const orderId = await submitted(desk);
+    await report(desk, orderId);
+    await desk.clock.advance(11_000);
+    await desk.supervisor.pass();
+    await timePasses(desk.clock, desk.deliver('wake-ups'));
+    assert.partialDeepStrictEqual(await standing(desk, orderId), { processState: 'Error', suspended: false });
+    away = false;
+    await desk.clock.advance(60_000);
+    assert.equal((await desk.supervisor.pass()).woken, 1);
+    await desk.deliver('wake-ups');
+    assert.ok(desk.announced().some(({ detailType }) => detailType === 'Order In Error'));
+    assert.match(String((await taskIn(desk, orderId, 2))?.text), /would suspend the order, but it is in Error/);
+  });
+
   test('F-164: a finished order refuses it, and so does one with five that nobody has handled', async (context) => {
     const { desk, orderId } = await ordered(context);
     for (let turn = 0; turn < 6; turn++) assert.equal((await report(desk, orderId)).outcome, 'done');

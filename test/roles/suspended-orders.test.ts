@@ -5,6 +5,8 @@ import { call, defineAgent, defineApp, defineWorkflow, delay, operation, paralle
 import * as z from 'zod';
 import { queueNames } from '#ports/messages';
 import type { Instruction } from '#roles/operator/instruction';
+import { nextDeadline } from '#roles/scheduler/deadlines';
+import { decodeInstance } from '#roles/scheduler/instance';
 import { registerClient } from '#testing/world/register-client';
 import {
   type Desk,
@@ -130,6 +132,18 @@ describe('while an order is suspended', () => {
     assert.equal(desk.messages('redress-response-shop').length, 1);
     const { outbox, suspended: isSuspended, worklist, nextDueFor } = await desk.state(submittedWithQueue);
     assert.deepEqual([outbox, isSuspended, worklist, nextDueFor?.kind], [[], true, null, 'suspended']);
+  });
+
+  test('F-60, F-125 an order that is quarantined meanwhile reminds a person, although the time of a rule has passed', async (context) => {
+    const { desk, orderId } = await suspended(context);
+    const found = await desk.store.load(orderId);
+    assert.ok(found);
+    const program = desk.system.definitions.programOf(found.state);
+    assert.ok(program);
+    const { state } = decodeInstance(found.state);
+    const inError = { ...found.state, processState: 'Error', outbox: [] } as const;
+    const next = nextDeadline({ program, state, rulesAt: desk.clock.now() - 1 }, inError, desk.clock.now());
+    assert.deepEqual(next?.for, { kind: 'reminder' });
   });
 
   test('F-60 an agent may extend the deadline of a request by a heartbeat', async (context) => {

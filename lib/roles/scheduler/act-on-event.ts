@@ -116,11 +116,15 @@ function asked(draft: Draft, { decision, eventId }: Acting, wishes: Parameters<t
   return withTask(draft, `rule/${decision.ruleId}/${eventId}`, wishes);
 }
 
+/** Suspends the order. An order in Error begins no new work anyway, even one that went into Error before it began. */
 function suspended(draft: Draft, acting: Acting): Draft {
   const { decision } = acting;
-  const text = `The rule ${decision.ruleId} has suspended the order. Resume it, or end it.`;
+  const isInError = draft.instance.state.blocked !== undefined || draft.record.processState === 'Error';
+  const text = isInError
+    ? `The rule ${decision.ruleId} would suspend the order, but it is in Error. Decide how it goes on.`
+    : `The rule ${decision.ruleId} has suspended the order. Resume it, or end it.`;
   const wishes = { text, ...(decision.executor?.group ? { group: decision.executor.group } : {}) };
-  if (draft.record.suspended || draft.instance.state.blocked) return asked(draft, acting, wishes);
+  if (draft.record.suspended || isInError) return asked(draft, acting, wishes);
   return asked(patchRecord(applyEvent(draft, { type: 'suspended' }), { suspended: true }), acting, wishes);
 }
 

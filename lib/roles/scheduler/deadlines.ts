@@ -145,7 +145,7 @@ export interface Timetable {
 
 /** Returns the exact next deadline of an order; undefined if there is none. */
 export function nextDeadline(
-  { program, state, rulesAt, awaitsHandler = false }: Timetable,
+  { program, state, rulesAt: given, awaitsHandler = false }: Timetable,
   record: StateRecord,
   now: number,
 ): Deadline | undefined {
@@ -156,6 +156,8 @@ export function nextDeadline(
   if (isStopped(record) && record.outbox.length > 0)
     return { at: now + outboxPauseMs(record.outbox, now), for: { ...frozenDue(record), kind: 'outbox' } };
   if (isStopped(record)) return awaitsHandler ? { at: now + handlerMs, for: { ...frozenDue(record), kind: 'handler' } } : undefined;
+  // A suspended order in Error asks no rules. Their time must not take the place of its outbox and its reminders.
+  const rulesAt = record.suspended ? undefined : given;
   // A reset voids every request: until the order is claimed again, no step can be late.
   const active = outstanding(program, state);
   const waiting = record.processState === 'Processing' ? active : [];
