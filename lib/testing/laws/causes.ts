@@ -22,7 +22,7 @@ export const causes = (withoutTask = new Set<string>()): Law => ({
   }),
   atEnd: ({ orders, announced }) =>
     [...orders.values()].flatMap(({ state, journal, damagedAt }) => {
-      const byRule = handledByRule(journal);
+      const endedByRule = handledWhenRuleActed(journal);
       const openNow = new Set((state.open ?? []).map(({ seq }) => seq));
       return Array.from({ length: causesOf(state) }, (_, index) => index + 1).flatMap((seq) => {
         const id = `${announcedAs(state)}/cause/${seq}`;
@@ -31,7 +31,7 @@ export const causes = (withoutTask = new Set<string>()): Law => ({
         // A rule has handled the exception in the write that detected it.
         const atOnce = texts.some((text) => text.includes('"handling":'));
         // It came from outside while the order was in Error, and the rule about it ended that error in the same write.
-        if (texts.some(isReportInError) && byRule.has(seq) && !announced.has(`${id}/task`)) return [];
+        if (texts.some(isReportInError) && endedByRule.has(seq) && !announced.has(`${id}/task`)) return [];
         if (atOnce && !openNow.has(seq) && !isClosed) return announced.has(`${id}/task`) ? [`task ${id} was opened for nobody`] : [];
         // An exception from outside is part of the task that was open already. The writes of a damaged order are not judged.
         if (withoutTask.has(id) || (damagedAt !== undefined && !announced.has(`${id}/task`)))
@@ -46,13 +46,12 @@ export const causes = (withoutTask = new Set<string>()): Law => ({
     }),
 });
 
-/** Returns the numbers of the exceptions that a rule has handled. */
-const handledByRule = (journal: readonly JournalEntry[]): ReadonlySet<number> =>
-  new Set(
-    journal.flatMap((fact) =>
-      fact.type === 'ExceptionHandled' && fact.handling.by === 'rule' ? [Number(fact.exceptionId.split('_').at(-1))] : [],
-    ),
-  );
+/** Returns the numbers of the exceptions that were handled in a write in which a rule handled one. The others count as handled by the supervisor. */
+function handledWhenRuleActed(journal: readonly JournalEntry[]): ReadonlySet<number> {
+  const handled = journal.filter((fact) => fact.type === 'ExceptionHandled');
+  const ruledAt = new Set(handled.flatMap(({ handling: { by, at } }) => (by === 'rule' ? [at] : [])));
+  return new Set(handled.flatMap(({ exceptionId, handling: { at } }) => (ruledAt.has(at) ? [Number(exceptionId.split('_').at(-1))] : [])));
+}
 
 const isReportInError = (text: string): boolean =>
   text.includes('"before":"Error","after":"Error","statuses":{"before":null,"after":null}');
