@@ -3,7 +3,7 @@ import test from 'node:test';
 import { type Fault, operatorAsked } from '#core/data/fault';
 import { programOf } from '#core/definition/program';
 import { exceptionFingerprint } from '#core/exceptions/fingerprint';
-import { isJudged, judge, judgedAs, type Verdict, type Watch } from '#core/exceptions/verdict';
+import { isJudged, judge, judgedAs, judgeEnd, type Verdict, type Watch } from '#core/exceptions/verdict';
 import { buyOf } from '../support/rules.ts';
 
 const program = programOf(buyOf(1));
@@ -82,6 +82,16 @@ test('a verdict is the same for the facts in one part and in many', () => {
     for (const fact of facts) if (typeof watch !== 'string') watch = judge(program, watch, [fact]);
     assert.equal(typeof watch === 'string' ? watch : 'running', wanted);
   }
+});
+
+test('S36: an order of which only the end is known has passed if it ended as the action wants', () => {
+  const ends = ['completed', 'compensated', 'rejected', 'canceled', 'terminated'] as const;
+  const verdictsOf = (kind: string) => ends.map((outcome) => judgeEnd({ kind }, outcome));
+  const otherwise = 'failed-otherwise';
+  assert.deepEqual(verdictsOf('resubmit'), ['passed', otherwise, otherwise, otherwise, 'void']);
+  assert.deepEqual(verdictsOf('compensate'), [otherwise, 'passed', otherwise, 'passed', 'void']);
+  assert.deepEqual(verdictsOf('skip'), ['passed', 'passed', 'passed', 'passed', 'void']);
+  assert.deepEqual(verdictsOf('handle'), [undefined, undefined, undefined, undefined, undefined]);
 });
 
 test('terminate, mark-compensated, suspend and what asks a person are not verified', () => {

@@ -176,6 +176,13 @@ function closed(watch: Watch, { path, result }: Extract<LaterFact, { type: 'Acti
   return result === 'Faulted' ? 'failed-otherwise' : watch;
 }
 
+/** Returns the verdict about an action on an order of which only the end can be read. Nobody but a person or a rule terminates an order. */
+export function judgeEnd(watch: Watch, outcome: Outcome): Verdict | undefined {
+  if (judgmentOf(watch) === 'handler') return undefined;
+  if (outcome === 'terminated') return 'void';
+  return endsWell(watch, outcome) ? 'passed' : 'failed-otherwise';
+}
+
 function endsWell(watch: Watch, outcome: Outcome): boolean {
   switch (judgmentOf(watch)) {
     case 'next-or-end':

@@ -1,5 +1,6 @@
-import { isJudged, type Verdict as Judged, judge, watchOf } from '#core/exceptions/verdict';
+import { isJudged, type Verdict as Judged, judge, judgeEnd, watchOf } from '#core/exceptions/verdict';
 import type { Definitions } from '#ports/definitions';
+import type { StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
 import { exceptionIdOf } from '#roles/exceptions/ids';
 import { exceptionOf } from '#roles/exceptions/read';
@@ -23,22 +24,39 @@ export interface AppliedOrder extends OrderOfSet {
 /** Finds out whether an applied instruction has helped. */
 export type Verify = (order: AppliedOrder) => Promise<Verdict>;
 
-/** Judges an applied instruction by what the journal of the order says since then. */
+/** Judges an applied instruction by what the journal of the order says since then. An order that is gone was forgotten after it had ended. */
 export const verifyBy =
   (ports: Ports): Verify =>
   async (order) => {
-    const { store } = ports;
-    const loaded = await readableOrder(order.orderId, ports);
-    if (!loaded) return (await store.head(order.orderId).catch(() => 'unreadable')) === undefined ? 'passed' : 'running';
-    const { restartedAs } = loaded.record;
-    if (order.kind === 'restart' && restartedAs !== undefined) return verifyRestart(order, restartedAs, ports);
-    return judged(loaded, order, await factsSince(loaded, order, store), ports);
+    const { loaded, head } = await read(order.orderId, ports);
+    if (head === undefined) return 'passed';
+    if (head === 'unreadable') return 'running';
+    if (order.kind === 'restart' && head.restartedAs !== undefined) return verifyRestart(order, head.restartedAs, ports);
+    return orByEnd(loaded ? await judged(loaded, order, await factsSince(loaded, order, ports.store), ports) : 'running', order, head);
   };
 
 /** Judges a restart by the journal of the new order. */
 async function verifyRestart(order: AppliedOrder, restartedAs: string, ports: Ports): Promise<Verdict> {
-  const loaded = await readableOrder(restartedAs, ports);
-  return loaded ? judged(loaded, order, await journalOf(loaded, ports.store), ports) : 'running';
+  const { loaded, head } = await read(restartedAs, ports);
+  if (head === undefined || head === 'unreadable') return 'running';
+  return orByEnd(loaded ? await judged(loaded, order, await journalOf(loaded, ports.store), ports) : 'running', order, head);
+}
+
+interface Found {
+  /** Undefined if the instance cannot be read. */
+  readonly loaded: Loaded | undefined;
+  readonly head: StateHead | 'unreadable' | undefined;
+}
+
+async function read(orderId: string, ports: Ports): Promise<Found> {
+  const loaded = await readableOrder(orderId, ports);
+  return { loaded, head: loaded?.record ?? (await ports.store.head(orderId).catch(() => 'unreadable' as const)) };
+}
+
+/** Judges an order that has ended by its end, if damage has taken the lines of its journal that would tell more. */
+function orByEnd(verdict: Verdict, { kind }: AppliedOrder, { outcome }: Pick<StateHead, 'outcome'>): Verdict {
+  const byEnd = verdict === 'running' && outcome !== null ? judgeEnd({ kind }, outcome) : undefined;
+  return byEnd ? verdictOfRun(byEnd) : verdict;
 }
 
 async function judged(loaded: Loaded, { orderId, seq, kind }: AppliedOrder, journal: readonly JournalEntry[], { store }: Ports) {
