@@ -4,6 +4,7 @@ import { timeStart } from '#ports/lists';
 import { hashOf } from '#ports/records';
 import type { TaskRecord } from '#ports/tasks';
 import { allSettledOrThrow } from '#ports/util/all-settled';
+import { compareAndSet } from '#ports/util/compare-and-set';
 
 /** What the notifier must look at. The record that an entry names decides: an entry may be late, or be there twice. */
 export type AgendaSubject =
@@ -62,10 +63,10 @@ export const newTaskEntry = ({ openedAt }: Pick<TaskRecord, 'openedAt'>, place: 
 export interface Agenda {
   /** Returns entries that are due, the oldest of each part first. */
   due(now: number): Promise<readonly AgendaEntry[]>;
-  /** Puts an entry. It is not lost if the same one is there. */
+  /** Puts an entry. If the same one is there, a process that has read it before removes it no more. */
   put(at: number, subject: AgendaSubject): Promise<void>;
   remove(entry: Pick<AgendaEntry, 'document'>): Promise<void>;
-  /** Moves an entry to a later time. After a crash both are there, and the record decides. */
+  /** Moves an entry to another time, perhaps to its own: the clock may have gone back. After a crash both are there, and the record decides. */
   move(entry: AgendaEntry, at: number): Promise<void>;
 }
 
@@ -81,7 +82,16 @@ export function createAgenda(store: AgendaStore): Agenda {
         .filter(({ at }) => at <= now);
     },
     async put(at, subject) {
-      await store.putDocument(agendaDocument(at, subject), 0);
+      const document = agendaDocument(at, subject);
+      let rev = 0;
+      const result = await compareAndSet(async () => {
+        const write = await store.putDocument({ ...document, rev: rev + 1 }, rev);
+        if (write.outcome === 'written') return 'over';
+        rev = write.current?.rev ?? 0;
+        return 'lost';
+      });
+      if (result === 'lost')
+        throw new Error(`The entry ${document.id} of the agenda was not put: other processes came first. The notifier tries again.`);
     },
     async remove({ document: { collection, id, rev } }) {
       await store.removeDocument(collection, id, rev);
