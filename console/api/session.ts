@@ -1,7 +1,6 @@
 import { signal } from '@preact/signals';
 import { forgetDrafts, forgetDraftsOfOthers } from '../parts/draft.ts';
 import { call, get, Problem, setBearer, signedOut } from './client.ts';
-import { forgetOrderFacts } from './order-facts.ts';
 import { forgetAnswers } from './poll.ts';
 
 /** The person who is signed in. */
@@ -58,7 +57,6 @@ export async function startSession(): Promise<void> {
   signIn.value = how;
   signedOut.value = false;
   forgetAnswers();
-  forgetOrderFacts();
   if (who) forgetDraftsOfOthers(who.subject);
   person.value = who;
 }
@@ -143,7 +141,6 @@ export async function signOut(): Promise<void> {
   setBearer(undefined);
   await call('DELETE', '/session').catch(() => undefined);
   forgetAnswers();
-  forgetOrderFacts();
   forgetDrafts();
   person.value = null;
 }

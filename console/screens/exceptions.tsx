@@ -152,9 +152,9 @@ function Group({ group }: { group: ExceptionGroup }) {
       <Loaded polled={exceptions} what="The orders" rows={Math.min(10, Math.max(1, group.open))}>
         {() => (
           <ul class="mini">
-            {exceptions.items.map(({ id, orderId, message, at }) => (
+            {exceptions.items.map(({ id, orderId, reference, message, at }) => (
               <li key={id}>
-                <OrderId orderId={orderId} />
+                <OrderId orderId={orderId} reference={reference} />
                 <span class="grow clip soft">
                   <Said>{message}</Said>
                 </span>

@@ -211,7 +211,7 @@ function Needs({ tasks }: { tasks: Polled<Page<Task>> }) {
                           task.orderId !== undefined && (
                             <>
                               <span class="id">{shortId(task.orderId)}</span>
-                              <Reference orderId={task.orderId} />
+                              <Reference reference={task.reference} />
                             </>
                           )
                         )}

@@ -171,7 +171,7 @@ const Table = ({ tasks, at, table, isResolved }: { tasks: readonly Task[]; at: n
             </td>
             <td class="fit soft">
               <span class="id">{task.orderId === undefined ? 'no order' : shortId(task.orderId)}</span>
-              {task.orderId !== undefined && <Reference orderId={task.orderId} />}
+              <Reference reference={task.reference} />
             </td>
             <td class="fit soft lo">{task.group !== undefined && <Said>{task.group}</Said>}</td>
             <td class="fit" data-l={isResolved ? 'by' : 'with'}>

@@ -10,6 +10,7 @@ export interface TaskView {
   readonly id: string;
   readonly rev: number;
   readonly orderId: string;
+  readonly reference?: string;
   readonly workflow: { readonly name: string; readonly version: number };
   readonly kind: string;
   readonly state: string;
@@ -46,7 +47,7 @@ export const tasksText = (tasks: readonly TaskView[], { paint, terminal }: Pick<
   tasks.length === 0
     ? ''
     : table(
-        ['due', 'state', 'kind', 'about', 'group', 'person', 'order', 'task'],
+        ['due', 'state', 'kind', 'about', 'group', 'person', 'order', 'reference', 'task'],
         tasks.map((task) => [
           task.overdue ? `${task.dueAt} (overdue)` : task.dueAt,
           task.verified === undefined ? task.state : `${task.state}, ${task.verified}`,
@@ -56,6 +57,7 @@ export const tasksText = (tasks: readonly TaskView[], { paint, terminal }: Pick<
           task.assignee ?? '',
           // A task about a destination of the notifier has no order.
           task.orderId ? listedId(task.orderId, terminal) : '',
+          task.reference ?? '',
           task.id,
         ]),
         paint,

@@ -50,6 +50,8 @@ export interface TaskRecord {
   readonly orderId: string;
   /** When the order was submitted. A new order may have the id of one that was forgotten, but not its time. */
   readonly submittedAt: number;
+  /** As in `ExceptionRecord`. */
+  readonly reference?: string;
   /** The number of the cause within its order. An exception of the same cause has the same number. */
   readonly seq: number;
   readonly workflow: { readonly name: string; readonly version: number };

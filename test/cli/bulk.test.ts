@@ -19,7 +19,7 @@ test('an operator prepares an instruction for many orders, sees which of them ca
   assert.equal((await run(...preview, '--ids', 'ord_nobody', '--key', 'a')).json.id, id, 'the same key leads to the same run');
   assert.equal((await run('bulk', 'list')).json.items[0].id, id);
   const { out } = await system.redress(['bulk', 'items', id, '--csv']);
-  assert.match(out, /^"order","outcome","verified","at","because"\r\n"ord_nobody","infeasible","","[^"]+","no-such-order: /);
+  assert.match(out, /^"order","outcome","verified","at","because","reference"\r\n"ord_nobody","infeasible","","[^"]+","no-such-order: /);
   assert.equal((await run('bulk', 'stop', id, '--reason', 'not needed')).json.state, 'stopped');
   assert.equal((await run('bulk', 'watch', id)).json.state, 'stopped');
   assert.equal((await run('bulk', 'start', id, '--reason', 'too late')).exitCode, 1);

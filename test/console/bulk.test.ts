@@ -45,9 +45,14 @@ const left = async (id: string): Promise<readonly string[]> =>
   (await read(`/bulk/${id}/items?outcome=left`)).items.map(({ orderId }) => orderId).toSorted();
 
 test('F-59: the page of a group names each order by its reference, and offers more only where there are more', async () => {
+  const readOrders: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().includes('/orders/ord_')) readOrders.push(request.url());
+  });
   await show(`/exceptions?group=${await fingerprint()}`, page);
   const group = page.getByRole('region', { name: 'SwitchedToFail at ship' });
   for (const reference of references) await group.getByRole('listitem').filter({ hasText: reference }).waitFor();
+  assert.deepEqual(readOrders, [], 'the list reads no order for its reference');
   await group.getByText('The order stands still, and waits for a person.').waitFor();
   assert.doesNotMatch(await page.locator('main').innerText(), /unexpected|Faulting/);
   assert.equal(await group.getByRole('button', { name: 'Show more' }).count(), 0);

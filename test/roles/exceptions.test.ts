@@ -37,6 +37,24 @@ async function blocked(context: TestContext, writesAndSendsAtomically = true, mo
 
 describe('an order that a fault blocks', () => {
   for (const { writesAndSendsAtomically, how } of modes) {
+    test(`F-123: has its reference in its exception and its task, and its state does not grow by it (${how})`, async (context) => {
+      const desk = openDesk(context, lineOf(stepsNamed('pick', 'pack'), { maxFailures: 0 }), { writesAndSendsAtomically });
+      const faulted = await submitted(desk, undefined, { reference: 'lot-1' });
+      await desk.answer(await desk.request(), failed('Broken', 'shelf 17 is empty'));
+      const late = await submitted(desk, undefined, { reference: 'lot-2' });
+      await desk.clock.advance(10_000);
+      await desk.supervisor.pass();
+      await desk.deliver('wake-ups');
+      for (const [orderId, reference] of [
+        [faulted, 'lot-1'],
+        [late, 'lot-2'],
+      ] as const) {
+        assert.equal((await exceptionAt(desk, orderId, 1))?.reference, reference);
+        assert.equal((await taskAt(desk, orderId, 1))?.reference, reference);
+        assert.ok(!JSON.stringify(await desk.state(orderId)).includes(reference));
+      }
+    });
+
     test(`F-123, F-124: has one exception with class, tags and states, and one task (${how})`, async (context) => {
       const { desk, orderId } = await blocked(context, writesAndSendsAtomically, { data: { shelf: 17 } });
       const taskId = taskIdOf(orderId, 1);

@@ -25,7 +25,7 @@ const claimBy = (by: string) => ({ act: { action: 'claim' }, by, isAdmin: false 
 /** An order that the supervisor has blocked: its task is in the outbox, and not stored yet. */
 async function blockedBySupervisor(context: TestContext) {
   const desk = openDesk(context, lineOf(stepsNamed('pick'), { maxFailures: 0 }));
-  const orderId = await submitted(desk);
+  const orderId = await submitted(desk, undefined, { reference: 'lot-4711' });
   await desk.clock.advance(10_000);
   await desk.supervisor.pass();
   return { desk, orderId, id: taskIdOf(orderId, 1), tasks: createTasks(desk) };
@@ -69,7 +69,10 @@ describe('a task', () => {
   test('can be claimed while its opening is still in the outbox of its order', async (context) => {
     const { desk, orderId, id, tasks } = await blockedBySupervisor(context);
     const { rev } = await desk.state(orderId);
-    assert.partialDeepStrictEqual(await tasks.act(id, claimBy('ann')), { outcome: 'done', task: { assignee: 'ann', rev: 2 } });
+    assert.partialDeepStrictEqual(await tasks.act(id, claimBy('ann')), {
+      outcome: 'done',
+      task: { assignee: 'ann', rev: 2, reference: 'lot-4711' },
+    });
     assert.equal((await desk.state(orderId)).rev, rev, 'the order did not change');
     await desk.deliver('wake-ups');
     assert.partialDeepStrictEqual(await tasks.task(id), { state: 'claimed', assignee: 'ann' });

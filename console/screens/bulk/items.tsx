@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
 import { apiPath } from '../../api/client.ts';
-import { type OrderFacts, useOrderFacts } from '../../api/order-facts.ts';
 import { usePages } from '../../api/poll.ts';
 import type { BulkItem, BulkRun } from '../../api/types.ts';
 import { Chip } from '../../parts/chip.tsx';
@@ -18,16 +17,15 @@ interface Shown {
 }
 
 /** Why an instruction did not help: the fault of the order as it is now. */
-function whyNot(facts: OrderFacts | undefined): string {
-  if (!facts) return '';
-  const { fault, processState, outcome, undo } = facts;
-  const [stuck] = undo?.stuck ?? [];
-  const last = fault ?? stuck?.lastFault;
-  if (last) return `${last.type}: ${last.message}`;
+function whyNot({ now }: BulkItem): string {
+  if (!now) return '';
+  const { fault, processState, outcome } = now;
+  if (fault) return `${fault.type}: ${fault.message}`;
   return processState === 'Processed' ? `The order has ended since then: ${outcome}.` : 'The order has gone on since then.';
 }
 
-function shownOf({ outcome, verified, refusals }: BulkItem, facts: OrderFacts | undefined): Shown {
+function shownOf(item: BulkItem): Shown {
+  const { outcome, verified, refusals } = item;
   const why = refusals?.map(({ code, detail }) => `${code}: ${detail}`).join(' ') ?? '';
   if (outcome === 'infeasible') return { word: 'not possible', tone: 'off', icon: 'cancel', why };
   if (outcome === 'refused') return { word: 'refused', tone: 'warn', icon: 'lock', why };
@@ -35,8 +33,8 @@ function shownOf({ outcome, verified, refusals }: BulkItem, facts: OrderFacts | 
     return { word: 'moved on', tone: 'off', icon: 'skip', why: why || 'its exception is no longer the one of the set' };
   if (outcome === 'failed') return { word: 'no answer', tone: 'stop', icon: 'stop', why: why || 'it did not answer in five tries' };
   if (outcome === 'left') return { word: 'to do', tone: 'off', icon: 'idle', why: '' };
-  if (verified === 'failed-again') return { word: 'failed again', tone: 'stop', icon: 'stop', why: whyNot(facts) };
-  if (verified === 'failed-otherwise') return { word: 'failed otherwise', tone: 'warn', icon: 'stop', why: whyNot(facts) };
+  if (verified === 'failed-again') return { word: 'failed again', tone: 'stop', icon: 'stop', why: whyNot(item) };
+  if (verified === 'failed-otherwise') return { word: 'failed otherwise', tone: 'warn', icon: 'stop', why: whyNot(item) };
   if (verified === 'running') return { word: 'not yet known', tone: 'work', icon: 'work', why: '' };
   return { word: verified === 'passed' ? 'passed' : 'applied', tone: 'ok', icon: 'done', why: '' };
 }
@@ -114,13 +112,12 @@ export function Items({ run }: { run: BulkRun }) {
 }
 
 function Row({ item }: { item: BulkItem }) {
-  const { orderId, outcome, verified, at } = item;
-  const stamp = verified ?? outcome;
-  const { word, tone, icon, why } = shownOf(item, useOrderFacts(orderId, stamp));
+  const { orderId, reference, at } = item;
+  const { word, tone, icon, why } = shownOf(item);
   return (
     <tr>
       <td class="fit">
-        <OrderId orderId={orderId} stamp={stamp} />
+        <OrderId orderId={orderId} reference={reference} />
       </td>
       <td class="fit">
         <Chip tone={tone} icon={icon} tinted={tone !== 'ok' && tone !== 'work'}>

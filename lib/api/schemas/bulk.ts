@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { bulkStates, outcomes } from '#roles/bulk/run';
-import { cursor, keyPattern, limit, optionalOneOf, processState, reason, time } from './common.ts';
+import { cursor, keyPattern, limit, optionalOneOf, orderReference, outcome, processState, reason, time } from './common.ts';
 import { InstructionAlone } from './instructions.ts';
 import { Values, withInstructionOrSolution } from './solutions.ts';
 
@@ -94,8 +94,20 @@ export const BulkRun = z.strictObject({
 
 export const BulkItem = z.strictObject({
   orderId: z.string(),
+  reference: orderReference,
   outcome: z.enum(itemOutcomes),
   at: time.optional(),
   refusals: z.array(z.strictObject({ code: z.string(), path: z.string().optional(), detail: z.string() })).optional(),
   verified: z.enum(['running', 'passed', 'failed-again', 'failed-otherwise']).optional(),
+  now: z
+    .strictObject({
+      processState,
+      outcome: outcome.nullable(),
+      fault: z
+        .strictObject({ type: z.string(), message: z.string() })
+        .nullable()
+        .describe('the one that blocks the order or has ended it, or that of its failing undo'),
+    })
+    .optional()
+    .describe('how the order is now, if it failed after the instruction'),
 });

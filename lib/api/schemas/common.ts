@@ -8,6 +8,8 @@ export const time = z.iso.datetime();
 export const timeOrNull = time.nullable();
 export const anyJson = z.unknown();
 
+export const orderReference = z.string().optional().describe('the reference that the client gave to the order');
+
 /** One of these values in a query string, or nothing. */
 export const optionalOneOf = <const T extends readonly string[]>(values: T) =>
   z.enum(values, `expected one of ${values.join(', ')}`).exactOptional();

@@ -3,7 +3,7 @@ import { faultClasses, faultTags } from '#core/data/fault';
 import { fits, type Json } from '#core/data/json';
 import { exceptionLimits } from '#core/exceptions/exception';
 import { bodyLimits } from '#roles/submission/body-limits';
-import { anyJson, cursor, limit, optionalOneOf, optionalTime, processState, time } from './common.ts';
+import { anyJson, cursor, limit, optionalOneOf, optionalTime, orderReference, processState, time } from './common.ts';
 
 const states = ['open', 'handled'] as const;
 const text = z.string().min(1).max(1024).exactOptional();
@@ -29,6 +29,7 @@ const condition = z.strictObject({ processState, status: z.string().nullable().d
 export const Exception = z.strictObject({
   id: z.string(),
   orderId: z.string(),
+  reference: orderReference,
   workflow: z.strictObject({ name: z.string(), version: z.int() }),
   path: z.string().nullable(),
   step: z.string().nullable().describe('the path without the turns of loops'),

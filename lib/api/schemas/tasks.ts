@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { faultClasses } from '#core/data/fault';
 import { taskKinds, taskLimits, taskStates, verdicts } from '#ports/tasks';
-import { anyJson, cursor, dryRun, limit, optionalOneOf, reason, time, timeOrNull } from './common.ts';
+import { anyJson, cursor, dryRun, limit, optionalOneOf, orderReference, reason, time, timeOrNull } from './common.ts';
 import { InstructionAlone } from './instructions.ts';
 import { AppliesWhen, SolutionName, Suggestion, Values, withInstructionOrSolution } from './solutions.ts';
 
@@ -53,6 +53,7 @@ const task = {
   id: z.string(),
   rev: z.int().describe('rises with every change of the task; the order has its own'),
   orderId: z.string().optional().describe('absent if the task is about no order'),
+  reference: orderReference,
   workflow: z.strictObject({ name: z.string(), version: z.int() }).optional(),
   kind: z.enum(taskKinds),
   state: z.enum(taskStates),

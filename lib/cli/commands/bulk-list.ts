@@ -38,10 +38,12 @@ export const bulkWatch: CliCommand = {
 
 interface ItemView {
   readonly orderId: string;
+  readonly reference?: string;
   readonly outcome: string;
   readonly at?: string;
   readonly verified?: string;
   readonly refusals?: readonly { readonly code: string; readonly detail: string }[];
+  readonly now?: { readonly fault: { readonly type: string; readonly message: string } | null };
 }
 
 /** Lists the orders of a bulk run with their outcomes. */
@@ -57,14 +59,13 @@ export const bulkItems: CliCommand<{ outcome?: string; csv?: true; limit: number
 
   async run(cli, { outcome, csv, limit }, [id = '']) {
     const items = await listed<ItemView>(await cli.api('viewer'), `${bulkPath(id)}/items`, { outcome }, limit);
-    const columns = ['order', 'outcome', 'verified', 'at', 'because'];
-    const rows = items.map(({ orderId, outcome, verified = '', at = '', refusals = [] }) => [
-      csv ? orderId : listedId(orderId, cli.terminal),
-      outcome,
-      verified,
-      at,
-      refusals.map(({ code, detail }) => `${code}: ${detail}`).join(' '),
-    ]);
+    const rows = items.map(({ orderId, reference = '', outcome, verified = '', at = '', refusals = [], now }) => {
+      const why = now?.fault ? [`${now.fault.type}: ${now.fault.message}`] : refusals.map(({ code, detail }) => `${code}: ${detail}`);
+      const rest = [outcome, verified, at, why.join(' ')];
+      return csv ? [orderId, ...rest, reference] : [listedId(orderId, cli.terminal), reference, ...rest];
+    });
+    const rest = ['outcome', 'verified', 'at', 'because'];
+    const columns = csv ? ['order', ...rest, 'reference'] : ['order', 'reference', ...rest];
     cli.print({ items }, () => (csv ? csvOf([columns, ...rows]) : rows.length > 0 ? table(columns, rows, cli.paint) : ''));
     return undefined;
   },

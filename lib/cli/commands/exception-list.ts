@@ -12,6 +12,7 @@ interface ExceptionView {
   readonly class: string;
   readonly step: string | null;
   readonly orderId: string;
+  readonly reference?: string;
   readonly state: string;
 }
 
@@ -48,8 +49,17 @@ export const exceptionList: CliCommand<Options> = {
   async run(cli, { class: faultClass, type, workflow, step, fingerprint, state, tag, since, until, limit }) {
     const filter = { class: faultClass, type, workflow, step, fingerprint, state, tag, since, until };
     const items = await listed<ExceptionView>(await cli.api('viewer'), '/exceptions', filter, limit);
-    const rows = items.map(({ at, state, type, step, orderId, id }) => [at, state, type, step ?? '', listedId(orderId, cli.terminal), id]);
-    cli.print({ items }, () => (rows.length > 0 ? table(['at', 'state', 'type', 'step', 'order', 'exception'], rows, cli.paint) : ''));
+    const columns = ['at', 'state', 'type', 'step', 'order', 'reference', 'exception'];
+    const rows = items.map(({ at, state, type, step, orderId, reference, id }) => [
+      at,
+      state,
+      type,
+      step ?? '',
+      listedId(orderId, cli.terminal),
+      reference ?? '',
+      id,
+    ]);
+    cli.print({ items }, () => (rows.length > 0 ? table(columns, rows, cli.paint) : ''));
     if (!cli.json && items.length === 0) cli.terminal.say('No exceptions match.');
   },
 };

@@ -30,6 +30,8 @@ export interface ExceptionRecord {
   readonly seq: number;
   /** When the order was submitted. A new order may have the id of one that was forgotten, but not its time. */
   readonly submittedAt: number;
+  /** The reference that the client gave to the order. Absent in records of an older program too. */
+  readonly reference?: string;
   readonly workflow: { readonly name: string; readonly version: number };
   /** The path of the activity; null if the exception names none. */
   readonly path: string | null;

@@ -17,6 +17,8 @@ export interface OrderOfSet {
   readonly orderId: string;
   readonly seq: number;
   readonly rev: number;
+  /** The reference that its client gave to it. */
+  readonly reference?: string | undefined;
 }
 
 /** The outcome of an order. It is written once. */
@@ -133,12 +135,12 @@ export function bulkDocuments(store: Pick<Documents, 'document' | 'documents' | 
       if (result === 'lost') throw new Error(`The bulk run ${id} changes too often. Try again.`);
       return result;
     },
-    putChunk: (run, epoch, chunk, orders) =>
-      replace(run, setId(epoch, chunk), { orders: orders.map(({ orderId, seq, rev }): Json => [orderId, seq, rev]) }),
+    putChunk: (run, epoch, chunk, orders) => replace(run, setId(epoch, chunk), { orders: orders.map(storedOrder) }),
     async chunk(run, chunk) {
       const document = run.set && (await read(run.id, setId(run.set.epoch, chunk)));
       if (!document) throw new Error(`The bulk run ${run.id} has lost a part of its set.`);
-      return (document.content['orders'] as [string, number, number][]).map(([orderId, seq, rev]) => ({ orderId, seq, rev }));
+      const orders = document.content['orders'] as [string, number, number, string?][];
+      return orders.map(([orderId, seq, rev, reference]) => ({ orderId, seq, rev, ...(reference === undefined ? {} : { reference }) }));
     },
     outcomes: (id, orders) => outcomesOf(store, id, orders),
     async outcome(id, orderId) {
@@ -157,6 +159,13 @@ export function bulkDocuments(store: Pick<Documents, 'document' | 'documents' | 
     putMarks: (run, chunk, given) => replace(run, marksId(chunk), { marks: given.map((mark) => letters[mark]).join('') }),
   };
 }
+
+const storedOrder = ({ orderId, seq, rev, reference }: OrderOfSet): Json => [
+  orderId,
+  seq,
+  rev,
+  ...(reference === undefined ? [] : [reference]),
+];
 
 const pageSize = 500;
 

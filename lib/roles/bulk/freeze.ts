@@ -4,11 +4,11 @@ import type { ListPosition, OrderFilter, Store } from '#ports/store';
 import { allSettledOrThrow } from '#ports/util/all-settled';
 import { exceptionGroups } from '#roles/exceptions/groups';
 import { listExceptions } from '#roles/exceptions/list';
-import { readableHead } from '#roles/scheduler/load';
+import { readableHead, referenceOf } from '#roles/scheduler/load';
 import { type OrderOfSet, ordersMax } from './documents.ts';
 import type { BulkFilter } from './run.ts';
 
-type FreezeStore = Pick<Store, 'list' | 'head' | 'listed' | 'tallies'> & Parameters<typeof listExceptions>[0];
+type FreezeStore = Pick<Store, 'list' | 'head' | 'load' | 'listed' | 'tallies'> & Parameters<typeof listExceptions>[0];
 
 interface Ports {
   readonly store: FreezeStore;
@@ -32,14 +32,19 @@ export async function eachMatch(filter: BulkFilter, ports: Ports, take: (orders:
   let after: ListPosition | undefined;
   do {
     const page = await ports.store.list(orderFilter(filter), after, pageSize);
-    if (!(await take(page.items.map(({ state }) => orderOfSet(state))))) return;
+    if (!(await take(page.items.map(({ order, state }) => orderOfSet(state, order.reference))))) return;
     after = page.next;
   } while (after);
 }
 
 type Take = Parameters<typeof eachMatch>[2];
 
-const orderOfSet = (head: StateHead): OrderOfSet => ({ orderId: head.orderId, seq: openCauseOf(head), rev: head.rev });
+const orderOfSet = (head: StateHead, reference?: string): OrderOfSet => ({
+  orderId: head.orderId,
+  seq: openCauseOf(head),
+  rev: head.rev,
+  ...(reference === undefined ? {} : { reference }),
+});
 
 const orderFilter = ({ ids: _, fingerprint: __, ...filter }: BulkFilter): OrderFilter => filter;
 
@@ -63,9 +68,9 @@ async function eachAlike(fingerprint: string, filter: BulkFilter, { store, now }
   do {
     const page = await listExceptions(store, { fingerprint, state: 'open' }, { after, limit: pageSize, now });
     const heads = await allSettledOrThrow(page.items.map(({ orderId }) => readableHead(orderId, store)));
-    const found = page.items.flatMap(({ seq }, index) => {
+    const found = page.items.flatMap(({ seq, reference }, index) => {
       const head = heads[index];
-      return head?.open?.some((cause) => cause.seq === seq) && fits(head, filter) ? [{ ...orderOfSet(head), seq }] : [];
+      return head?.open?.some((cause) => cause.seq === seq) && fits(head, filter) ? [{ ...orderOfSet(head, reference), seq }] : [];
     });
     if (!(await take(found))) return;
     after = page.next;
@@ -89,7 +94,9 @@ export async function matchesOf(
   beat: () => Promise<unknown>,
 ): Promise<readonly OrderOfSet[] | undefined> {
   const found = new Map<string, OrderOfSet>();
-  await eachMatch(filter, ports, async (orders) => {
+  await eachMatch(filter, ports, async (matching) => {
+    // A head has no reference.
+    const orders = filter.ids ? await withReferences(matching, ports) : matching;
     // The newest exception of an order comes first.
     for (const order of orders) if (!found.has(order.orderId)) found.set(order.orderId, order);
     await beat();
@@ -98,6 +105,9 @@ export async function matchesOf(
   if (found.size > ordersMax) return undefined;
   return [...found.values()].sort((one, other) => (one.orderId < other.orderId ? -1 : 1));
 }
+
+const withReferences = (orders: readonly OrderOfSet[], { store }: Ports): Promise<readonly OrderOfSet[]> =>
+  allSettledOrThrow(orders.map(async (order) => ({ ...order, reference: await referenceOf(order.orderId, store) })));
 
 /**
  * Whether a filter means more orders than a run may have. False also means "not known": the time of the call was over, or a group of

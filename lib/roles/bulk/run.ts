@@ -1,6 +1,7 @@
 import type { JsonObject } from '#core/data/json';
 import { isJudged } from '#core/exceptions/verdict';
 import type { UsedSolution } from '#core/solutions/solution';
+import type { Outcome, ProcessState } from '#ports/records';
 
 export const bulkStates = ['preparing', 'ready', 'running', 'paused', 'stopped', 'done'] as const;
 export type BulkState = (typeof bulkStates)[number];
@@ -171,10 +172,20 @@ export const pausesItself = ({ state, pause }: Pick<BulkRun, 'state' | 'pause'>)
 /** An order of the set with what has become of it. */
 export interface BulkItem {
   readonly orderId: string;
+  readonly reference?: string;
   readonly outcome: ItemOutcome | 'left';
   readonly at?: number;
   readonly refusals?: readonly ItemRefusal[];
   readonly verified?: Verdict;
+  /** How the order is now, if it failed after the instruction. */
+  readonly now?: OrderNow;
+}
+
+/** The fault of an order is the one that blocks it or has ended it, or that of its failing undo. */
+export interface OrderNow {
+  readonly processState: ProcessState;
+  readonly outcome: Outcome | null;
+  readonly fault: { readonly type: string; readonly message: string } | null;
 }
 
 /** Why an order was refused. */

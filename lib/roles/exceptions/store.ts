@@ -35,13 +35,14 @@ export const fingerprintsMax = 500;
 export const otherFingerprint = 'other';
 
 /**
- * Stores what an outbox entry says about a cause. A repetition changes nothing.
+ * Stores what an outbox entry says about a cause. A repetition changes nothing. `reference`: that of the order, for lists. Its state does
+ * not have it, so that no write of the order is larger for it.
  *
  * @throws Error if the entry must be stored again later.
  */
-export async function storeCause(entry: CauseEntry, store: Store): Promise<void> {
+export async function storeCause(entry: CauseEntry, store: Store, reference?: string): Promise<void> {
   const result = await compareAndSet(async () => {
-    for (const { document, loadedRev, add } of await causeWrites([entry], store)) {
+    for (const { document, loadedRev, add } of await causeWrites([entry], store, reference)) {
       const put = add ? store.putCounted(document, loadedRev, add) : store.putDocument(document, loadedRev);
       if ((await put).outcome === 'refused') return 'lost';
     }
@@ -51,18 +52,24 @@ export async function storeCause(entry: CauseEntry, store: Store): Promise<void>
 }
 
 /** Returns the writes that store what entries say about causes, in order; none for what is stored already. */
-export async function causeWrites(entries: readonly CauseEntry[], store: Store): Promise<readonly RecordWrite[]> {
+export async function causeWrites(entries: readonly CauseEntry[], store: Store, reference?: string): Promise<readonly RecordWrite[]> {
   /** Records as they are after the writes so far. */
   const written = new Map<string, Document>();
   const read = async ({ collection, id }: Place): Promise<Document | undefined> =>
     written.get(keyText({ collection, id })) ?? store.document(collection, id);
   const writes: RecordWrite[] = [];
   for (const entry of entries) {
-    const more = await writesOf(entry, store, read);
+    const more = await writesOf(withReference(entry, reference), store, read);
     for (const { document } of more) written.set(keyText(document), document);
     writes.push(...more);
   }
   return writes;
+}
+
+function withReference(entry: CauseEntry, reference: string | undefined): CauseEntry {
+  if (entry.kind !== 'opened' || reference === undefined) return entry;
+  const { exception, task } = entry;
+  return { ...entry, ...(exception ? { exception: { ...exception, reference } } : {}), ...(task ? { task: { ...task, reference } } : {}) };
 }
 
 /** An entry of an order may be about the task of another one. */

@@ -43,6 +43,10 @@ export const readableOrder = (orderId: string, ports: LoadPorts): Promise<Loaded
 export const readableHead = (orderId: string, store: Pick<Store, 'head'>): Promise<StateHead | undefined> =>
   ifReadable(() => store.head(orderId));
 
+/** Returns the reference that the client gave to an order; undefined if it gave none, or if the order cannot be read. */
+export const referenceOf = async (orderId: string, store: Pick<Store, 'load'>): Promise<string | undefined> =>
+  (await ifReadable(() => store.load(orderId)))?.order.reference;
+
 async function ifReadable<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {
   try {
     return await read();

@@ -17,6 +17,8 @@ export interface OutboxPorts {
   readonly publisher: Publisher;
   readonly clock: Clock;
   readonly store: Documents & Tallies;
+  /** The reference of the order, for the records of its causes. */
+  readonly reference?: string | undefined;
 }
 
 const attemptsMax = 3;
@@ -25,14 +27,14 @@ const pauseMs = 50;
 /** Sends outbox entries, with short retries; resolves to the acknowledged ids. Rejects only with a fatal error. */
 export async function sendEntries(
   entries: readonly OutboxEntry[],
-  { queues, publisher, clock, store }: OutboxPorts,
+  { queues, publisher, clock, store, reference }: OutboxPorts,
 ): Promise<ReadonlySet<string>> {
   const acknowledged = new Set<string>();
   for (let attempt = 1; attempt <= attemptsMax && acknowledged.size < entries.length; attempt++) {
     if (attempt > 1) await clock.sleep(pauseMs * attempt);
     const open = entries.filter(({ id }) => !acknowledged.has(id));
     const published = await publishAll(open, publisher);
-    const stored = new Set([...(await storeCauses(open, store)), ...(await storeAllObjects(open, store))]);
+    const stored = new Set([...(await storeCauses(open, store, reference)), ...(await storeAllObjects(open, store))]);
     for (const { id, kind } of open) if (published.has(id) && (kind === 'announcement' || stored.has(id))) acknowledged.add(id);
     for (const id of await sendStatuses(open, queues)) acknowledged.add(id);
   }
@@ -40,12 +42,16 @@ export async function sendEntries(
 }
 
 /** Stores what the entries say about causes, in order up to the first failure: a task cannot be resolved before it is opened. */
-async function storeCauses(entries: readonly OutboxEntry[], store: Documents & Tallies): Promise<ReadonlySet<string>> {
+async function storeCauses(
+  entries: readonly OutboxEntry[],
+  store: Documents & Tallies,
+  reference: string | undefined,
+): Promise<ReadonlySet<string>> {
   const stored = new Set<string>();
   for (const entry of entries) {
     if (!isCauseEntry(entry)) continue;
     try {
-      await storeCause(entry, store);
+      await storeCause(entry, store, reference);
     } catch (error) {
       if (isFatal(error)) throw error;
       return stored;

@@ -13,7 +13,7 @@ export const sendWithWrite = ({ store }: Pick<SendingPorts, 'store'>): Sending =
     const { announcements, messages } = sentWithPlan(loaded.order, planned, entries, now);
     const causes = entries.filter(isCauseEntry);
     const objects = entries.filter(isObjectsEntry).flatMap(objectWrites);
-    const records = [...(causes.length > 0 ? await causeWrites(causes, store) : []), ...objects];
+    const records = [...(causes.length > 0 ? await causeWrites(causes, store, loaded.order.reference) : []), ...objects];
     return {
       instance,
       outbox: [],

@@ -33,9 +33,10 @@ export interface Sending {
   readonly sendAgain: ((loaded: Loaded) => Promise<void>) | undefined;
 }
 
-export const portsFor = <P extends Pick<SendingPorts, 'queues'>>(ports: P, { order: { client } }: Loaded): P => ({
+export const portsFor = <P extends Pick<SendingPorts, 'queues'>>(ports: P, { order: { client, reference } }: Loaded) => ({
   ...ports,
   queues: inGroup(ports.queues, client),
+  reference,
 });
 
 /** Returns the entries of the record that no taken reply proves: entries are sent before the requests of their write. */

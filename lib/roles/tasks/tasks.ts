@@ -12,11 +12,12 @@ import { storedTask, taskOf, unsent } from '#roles/exceptions/read';
 import { taskDocument, taskKey } from '#roles/exceptions/records';
 import { storeCause } from '#roles/exceptions/store';
 import { createAgenda } from '#roles/notifier/agenda';
+import { referenceOf } from '#roles/scheduler/load';
 import { type Act, actOnTask } from './act.ts';
 import { listTasks, type TaskFilter, type TaskPage } from './list.ts';
 
 interface Ports {
-  readonly store: Documents & Tallies & Pick<Store, 'head'>;
+  readonly store: Documents & Tallies & Pick<Store, 'head' | 'load'>;
   readonly clock: Clock;
 }
 
@@ -59,7 +60,7 @@ export function createTasks({ store, clock }: Ports): Tasks {
     if (found?.resolution) return found;
     const { opened, closed } = await unsent(place, store);
     if (!found && !opened?.task) return undefined;
-    if (!found && opened) await storeCause(opened, store);
+    if (!found && opened) await storeCause(opened, store, await referenceOf(place.orderId, store));
     if (closed) await storeCause(closed, store);
     return found && !closed ? found : storedTask(place, store);
   }
