@@ -54,12 +54,15 @@ function standstillText({ waitsFor, undo }: OrderView): string | undefined {
 function stepChange(before: StepView | undefined, after: StepView, label: string, order: OrderView): string | undefined {
   const { attempts = 0 } = after;
   const attempt = attempts > 1 ? ` (attempt ${attempts})` : '';
-  if (after.status === before?.status && after.attempts === before.attempts && after.result === before.result) return undefined;
+  const isAlike = after.status === before?.status && after.attempts === before.attempts && after.result === before.result;
+  if (isAlike && after.skipped === before.skipped) return undefined;
   switch (after.status) {
     case 'Initialized':
       return undefined;
     case 'Executing':
-      if (isWait(after)) return `${label} ${statusText(after, order)}`;
+      if (isWait(after) || after.skipped) return `${label} ${statusText(after, order)}`;
+      // Nothing is requested from a suspended order.
+      if (order.suspended) return `${label} ${statusText(after, order)}${attempt}`;
       return attempts > 1 ? `${label} requested again${attempt}` : `${label} requested`;
     default:
       return `${label} ${statusText(after, order)}${took(after)}${attempt}`;

@@ -5,6 +5,7 @@ import { FailedError, UsageError } from './errors.ts';
 import { finalKinds } from './final-kinds.ts';
 import { assertOneOrMany, type ForMany, giveToMany } from './for-many.ts';
 import type { Api } from './http.ts';
+import { resumeHint } from './next-steps.ts';
 import { reasonFor } from './options.ts';
 import { type OrderView, orderPath, resolveOrderId } from './orders.ts';
 import { printable } from './text.ts';
@@ -33,6 +34,7 @@ interface Target {
   readonly bodyOf: (instruction: GivenInstruction) => object;
   /** The order as the person has seen it. */
   readonly order?: OrderView;
+  readonly wasSuspended?: boolean;
   /** The task that the instruction resolves. */
   readonly taskId?: string;
 }
@@ -52,14 +54,22 @@ export async function giveInstruction(
   const api = await cli.api('operator');
   const path = orderPath(await resolveOrderId(api, given));
   const { body: order, etag = '' } = await api.call<OrderView>('GET', path);
-  const target = { api, orderId: order.orderId, order, etag, path: `${path}/instructions`, bodyOf: (given: GivenInstruction) => given };
+  const target = {
+    api,
+    orderId: order.orderId,
+    order,
+    wasSuspended: order.suspended === true,
+    etag,
+    path: `${path}/instructions`,
+    bodyOf: (given: GivenInstruction) => given,
+  };
   return carryOut(cli, target, typeof instruction === 'function' ? instruction(order) : instruction, options);
 }
 
 /** Posts an instruction to where it is carried out, or shows its check. Resolves with the exit code. */
 export async function carryOut(
   cli: Cli,
-  { api, orderId, order, etag, path, bodyOf, taskId }: Target,
+  { api, orderId, order, wasSuspended, etag, path, bodyOf, taskId }: Target,
   instruction: GivenInstruction,
   options: InstructionOptions,
 ): Promise<number | undefined> {
@@ -77,9 +87,17 @@ export async function carryOut(
   if (finalKinds.has(instruction.kind) && !yes) await confirmed(cli, instruction, checked, order);
   const { body } = await api.call('POST', path, { body: { ...bodyOf(instruction), reason }, headers });
   cli.print(body, () => '');
-  cli.terminal.say(`Accepted. To follow the order: redress order watch ${printable(orderId)}`);
+  cli.terminal.say(`Accepted. ${await afterwards(api, orderId, wasSuspended)}`);
   if (taskId !== undefined) cli.terminal.say(`To see later whether it helped: redress task show ${printable(taskId)}`);
   return undefined;
+}
+
+/** Returns what a person may do after an instruction. An order that stays suspended does nothing that could be followed. */
+async function afterwards(api: Api, orderId: string, wasSuspended = false): Promise<string> {
+  const isSuspended = wasSuspended && (await api.call<OrderView>('GET', orderPath(orderId))).body.suspended;
+  return isSuspended
+    ? `The order stays suspended. ${resumeHint(orderId)}`
+    : `To follow the order: redress order watch ${printable(orderId)}`;
 }
 
 /**

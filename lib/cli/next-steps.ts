@@ -6,6 +6,9 @@ export interface ExceptionTags {
   readonly tags: readonly string[];
 }
 
+/** Returns how to let a suspended order go on. */
+export const resumeHint = (orderId: string): string => `To let it go on: redress order resume ${printable(orderId)} --reason '…'`;
+
 /** Returns what a person may do next about an order that does not go on by itself. It names no instruction that would be refused now. */
 export function nextSteps(order: OrderView, exception?: ExceptionTags): readonly string[] {
   const { orderId, processState, suspended, fault, undo, taskId } = order;

@@ -2,6 +2,7 @@ import { changesBetween } from './changes.ts';
 import type { Cli } from './command.ts';
 import { followOrder } from './follow.ts';
 import type { Api } from './http.ts';
+import { resumeHint } from './next-steps.ts';
 import { questionType } from './orders.ts';
 import { printable } from './text.ts';
 
@@ -12,6 +13,8 @@ export async function watch(cli: Cli, api: Api, orderId: string): Promise<number
   const order = await followOrder(api, orderId, {
     seen(after, before) {
       for (const line of changesBetween(before, after)) tell(printable(line));
+      // The API shows a client, which cannot resume the order, no word about an undo.
+      if (after.suspended && !before?.suspended && after.undoing !== undefined) terminal.say(resumeHint(orderId));
     },
     lost: ({ message }) => terminal.say(`${printable(message)} Retrying...`),
   });

@@ -42,6 +42,18 @@ describe('the messages to a watcher of an order', () => {
     assert.deepEqual(changesBetween(requested, done), ['charge ok 2.0 s (attempt 2)']);
   });
 
+  test('say of a suspended order which undo keeps failing, and which one a person has marked', () => {
+    const undo = { scope: 'order', done: 0, left: 1, now: 'order/charge' };
+    const stuck = [{ path: 'order/charge', attempts: 2, lastFault: null, nextAt: null }];
+    const steps = [charge({ path: 'order/charge/undo', name: 'undo of charge', attempts: 2 })];
+    const marked = steps.map((step) => ({ ...step, skipped: 'done' as const }));
+    const stopped = order({ suspended: true, undo: { ...undo, stuck }, steps });
+    assert.deepEqual(changesBetween(order({ suspended: true }), stopped), ['undo of charge keeps failing (attempt 2)']);
+    assert.deepEqual(changesBetween(stopped, order({ suspended: true, undo: { ...undo, stuck: [] }, steps: marked })), [
+      'undo of charge done by hand',
+    ]);
+  });
+
   test('leave out a step that has not begun', () => {
     assert.deepEqual(changesBetween(undefined, order({ steps: [charge({ status: 'Initialized', attempts: 0 })] })), []);
   });

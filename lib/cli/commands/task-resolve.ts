@@ -41,9 +41,17 @@ export const taskResolve: CliCommand<Options> = {
     const taskId = await resolveTaskId(cli, id);
     const path = taskPath(taskId);
     const { body: task } = await api.call<TaskView>('GET', path);
-    const { etag = '' } = await api.call<OrderView>('GET', orderPath(task.orderId));
+    const { body: order, etag = '' } = await api.call<OrderView>('GET', orderPath(task.orderId));
     const kept = saveAs === undefined ? {} : { saveAs: { name: saveAs, ...(appliesWhen === undefined ? {} : { appliesWhen }) } };
-    const target = { api, orderId: task.orderId, etag, path: `${path}/resolve`, taskId, bodyOf: () => ({ ...body, ...kept }) };
+    const target = {
+      api,
+      orderId: task.orderId,
+      wasSuspended: order.suspended === true,
+      etag,
+      path: `${path}/resolve`,
+      taskId,
+      bodyOf: () => ({ ...body, ...kept }),
+    };
     return carryOut(cli, target, { kind }, options);
   },
 };

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { defineAgent, defineApp, defineWorkflow, fault, operation, sequence } from 'redress';
+import * as z from 'zod';
+import type { Cli } from '#cli/command';
+import type { Api } from '#cli/http';
+import type { OrderView } from '#cli/orders';
+import { watch } from '#cli/watch';
+import { type RunningSystem, runningSystem } from './support.ts';
+
+const Refused = fault('AddressInvalid');
+const Dispatched = fault('AlreadyDispatched');
+const Nothing = z.object({});
+const done = operation({ input: Nothing, output: Nothing, run: () => ({}) });
+const shop = defineAgent('shop', {
+  reserve: done,
+  release: done,
+  charge: done,
+  refund: done,
+  ship: done,
+  recall: operation({ input: Nothing, output: Nothing, faults: [Dispatched], run: (_, call) => call.failed(Dispatched, 'It has left.') }),
+  label: operation({ input: Nothing, output: Nothing, faults: [Refused], run: (_, call) => call.failed(Refused, 'No label.') }),
+});
+const Order = z.object({ item: z.string(), card: z.string() });
+const sell = defineWorkflow('fulfil-order', { version: 1, order: Order, toOperator: [Refused] }, () =>
+  sequence(
+    shop.reserve({}).undo(() => shop.release({})),
+    shop.charge({}).undo(() => shop.refund({})),
+    shop.ship({}).undo(() => shop.recall({})),
+    shop.label({}),
+  ),
+);
+
+/** Follows an order of which the API gives these views in turn. */
+async function watched(...views: readonly OrderView[]): Promise<{ readonly out: string; readonly err: string }> {
+  const said = { out: '', err: '' };
+  const terminal = { write: (text: string) => void (said.out += text), say: (line: string) => void (said.err += `${line}\n`) };
+  let looks = 0;
+  const call = async () => ({ status: 200, etag: '"1"', replayed: false, body: views[looks++] });
+  await watch({ terminal, json: false } as unknown as Cli, { url: '', call } as unknown as Api, views[0]?.orderId ?? '');
+  return said;
+}
+
+describe('an order whose undo keeps failing, at the command line (F-153)', () => {
+  let system: RunningSystem;
+  before(async () => void (system = await runningSystem(defineApp({ workflows: [sell], agents: [shop] }))));
+  after(() => system.stop());
+
+  const run = (...args: readonly string[]) => system.redress(args);
+  const instruct = async (kind: string, orderId: string, ...more: readonly string[]) => {
+    const given = await run('order', kind, orderId, '--reason', 'it has left', ...more);
+    assert.equal(given.exitCode, 0, given.err);
+    return given;
+  };
+  /** Returns an order of three effects. The undo of the last of them is stuck. */
+  const stuck = async (): Promise<string> => {
+    const orderId = await system.order('card');
+    await instruct('cancel', orderId, '--yes');
+    await system.reaches(orderId, ({ undo, taskId }) => (undo?.stuck ?? []).length > 0 && taskId !== undefined);
+    return orderId;
+  };
+
+  test('after a mark on a suspended order, the hint is to resume it, and a watcher reads that the undo is done by hand', async () => {
+    const orderId = await stuck();
+    await instruct('suspend', orderId);
+    const marked = await instruct('mark-compensated', orderId, '--yes');
+    assert.match(marked.err, /^Accepted\. The order stays suspended\. To let it go on: redress order resume \S+ --reason '…'\n$/);
+    const order = await system.reaches(orderId, ({ undo }) => undo.stuck.length === 0);
+    const { out, err } = await watched(order, { ...order, suspended: false, processState: 'Processed', outcome: 'canceled' });
+    assert.match(out, /^suspended by an operator: nothing is requested[\s\S]*^undo of ship done by hand$[\s\S]*^resumed$/m);
+    assert.equal(err, `To let it go on: redress order resume ${orderId} --reason '…'\n`);
+  });
+});
