@@ -19,7 +19,7 @@ const Operations = ({ of }: { of: Operations }) => (
 
 /** The result of a check: every reason against the instruction, or all its effects. */
 export function Effects({ check }: { check: Check }) {
-  const { feasible, refusals, warnings, effects, then, estimate, undo } = check;
+  const { feasible, refusals, warnings, effects, whenResumed, then, estimate, undo } = check;
   if (!feasible)
     return (
       <div class="note stop" role="status">
@@ -37,12 +37,25 @@ export function Effects({ check }: { check: Check }) {
   return (
     <div class="stack" role="status">
       <ul class="effects">
+        {effects.marks.length > 0 && (
+          <Effect icon="undo" tone="c-undo" name="by hand">
+            <b>{effects.marks.map(stepName).join(', ')}</b>
+            {effects.marks.length === 1 ? ' counts as undone' : ' count as undone'}
+          </Effect>
+        )}
         <Effect icon="play" tone="c-work" name="requests">
           {effects.requests.length > 0 ? <Operations of={effects.requests} /> : 'nothing at once'}
         </Effect>
-        <Effect icon="undo" tone="c-undo" name="undoes">
-          {effects.undoes.length > 0 ? <Operations of={effects.undoes} /> : 'nothing'}
-        </Effect>
+        {(effects.undoes.length > 0 || whenResumed.length === 0) && (
+          <Effect icon="undo" tone="c-undo" name={effects.marks.length > 0 ? 'undoes next' : 'undoes'}>
+            {effects.undoes.length > 0 ? <Operations of={effects.undoes} /> : effects.marks.length > 0 ? 'nothing else' : 'nothing'}
+          </Effect>
+        )}
+        {whenResumed.length > 0 && (
+          <Effect icon="undo" tone="c-undo" name="undoes next">
+            <Operations of={whenResumed} /> <span class="muted">when somebody resumes the order</span>
+          </Effect>
+        )}
         {effects.skips.length > 0 && (
           <Effect icon="skip" tone="" name="skips">
             {effects.skips.map(stepName).join(', ')}
@@ -66,7 +79,7 @@ export function Effects({ check }: { check: Check }) {
       </ul>
       <p class="estimate">
         {estimate.requests === 0
-          ? 'It requests nothing of the services.'
+          ? `It requests nothing of the services${whenResumed.length > 0 ? ' before somebody resumes the order' : ''}.`
           : `At most ${counted(estimate.requests, 'request')} to the services, repetitions counted. On AWS they cost at most ${costOf(estimate.dollars)}.`}
       </p>
     </div>

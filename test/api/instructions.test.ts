@@ -208,7 +208,7 @@ test('the dry run of an infeasible instruction answers 200 with every reason and
   const dryRun = async (body: object) => (await instruct({ reason: 'r', dryRun: true, ...body })).json;
   const { feasible, refusals, effects, graph } = await dryRun({ kind: 'retry-undo' });
   assert.deepEqual([feasible, refusals.map(({ code }: { code: string }) => code)], [false, ['undo-running', 'nothing-to-do']]);
-  assert.deepEqual(effects, { requests: [], undoes: [], skips: [] });
+  assert.deepEqual(effects, { requests: [], undoes: [], skips: [], marks: [] });
   assert.equal(graph.length, (await ask('GET', `/orders/${orderId}`, { as: 'operator' })).json.steps.length);
   assert.equal((await instruct({ kind: 'terminate', reason: 'r' }, `"${(await head()).rev}"`)).status, 202);
   assert.deepEqual((await dryRun(resubmit)).refusals[0].code, 'finished');

@@ -67,6 +67,15 @@ test('F-153: the page of a suspended order says that its undo is stuck and that 
 test('F-153: a step that a person has marked as undone says who did it and why', async () => {
   await show(`/orders/${stuck}`, page);
   await button('Mark as undone…').click();
+  const effects = page.locator('.effects');
+  await effects.waitFor();
+  assert.match(
+    await effects.innerText(),
+    /by hand\s+ship counts as undone\s+requests\s+nothing at once\s+undoes next\s+charge refund, reserve release when/,
+  );
+  const graph = page.getByRole('group', { name: /^fulfil-order/ });
+  await graph.getByRole('button', { name: /^ship .* will count as undone by hand/ }).waitFor();
+  await graph.getByRole('button', { name: /^charge .* will be undone when somebody resumes the order/ }).waitFor();
   await page.getByLabel('Reason, for the audit').fill('The parcel is back');
   await button(/^Check/).click();
   await button('Mark it as undone').click();

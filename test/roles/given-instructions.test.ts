@@ -97,6 +97,7 @@ describe('a person skips a step', () => {
       ],
       undoes: [],
       skips: ['order/charge'],
+      marks: [],
     });
     assert.equal((await instruct(skip)).outcome, 'done');
     const [ship, tell] = await desk.requests();

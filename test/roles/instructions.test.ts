@@ -194,7 +194,7 @@ describe('an instruction is refused and changes nothing', () => {
       [check.feasible, check.effects, check.then],
       [
         true,
-        { requests: [{ path: 'order/two', operation: 'two' }], undoes: [], skips: [] },
+        { requests: [{ path: 'order/two', operation: 'two' }], undoes: [], skips: [], marks: [] },
         ['three', 'four'].map((name) => ({ path: `order/${name}`, operation: name })),
       ],
     );

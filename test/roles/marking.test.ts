@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { defineAgent, defineApp, defineWorkflow, operation, parallel } from 'redress';
+import { defineAgent, defineApp, defineWorkflow, operation, parallel, sequence } from 'redress';
 import * as z from 'zod';
 import type { Instruction } from '#roles/operator/instruction';
 import { failed, ok, openDesk, submitted, timePasses } from './support.ts';
@@ -71,4 +71,57 @@ test('F-60 F-103 an order is suspended while its undo fails, marked and resumed:
   assert.equal((await instruct('resume')).outcome, 'done');
   assert.partialDeepStrictEqual(await desk.state(orderId), { processState: 'Processed', outcome: 'canceled' });
   assert.deepEqual(await desk.take('worker-requests'), []);
+});
+
+const inTurn = defineWorkflow('in-turn', { version: 1, order: z.object({ item: z.string() }) }, () =>
+  sequence(
+    shop.reserve({}).undo(() => shop.release({})),
+    shop.charge({}).undo(() => shop.refund({})),
+  ),
+);
+
+test('F-103 F-157: the check of a mark names the marked step and the undos behind it, also those that wait until the order is resumed', async (context) => {
+  const desk = openDesk(context, defineApp({ workflows: [inTurn], agents: [shop] }));
+  const orderId = await submitted(desk);
+  const instruct = (kind: 'compensate' | 'mark-compensated' | 'suspend' | 'cancel' | 'resume', dryRun = false) =>
+    timePasses(
+      desk.clock,
+      desk.system.scheduler.instruct(orderId, { kind, by: 'olga', reason: 'by hand' }, { id: `i-${desk.clock.now()}`, dryRun }),
+    );
+  const checkOfMark = async () => {
+    const planned = await instruct('mark-compensated', true);
+    assert.ok(planned.outcome === 'planned' && planned.check.feasible, JSON.stringify(planned));
+    return planned.check;
+  };
+  for (const request of await desk.requests()) await desk.answer(request, ok());
+  const [charge] = await desk.requests();
+  await instruct('cancel');
+  await desk.take('worker-requests');
+  if (charge) await desk.answer(charge, ok());
+  for (const request of await desk.requests()) await desk.answer(request, failed('Closed'));
+
+  const release = { path: 'order/reserve', operation: 'release' };
+  const graph = [
+    { path: 'order/reserve', changes: ['undone'] },
+    { path: 'order/charge', changes: ['marked'] },
+  ];
+  assert.partialDeepStrictEqual(await checkOfMark(), {
+    effects: { requests: [{ path: 'order/reserve/undo', operation: 'release' }], undoes: [release], skips: [], marks: ['order/charge'] },
+    whenResumed: [],
+    graph,
+  });
+  assert.equal((await instruct('suspend')).outcome, 'done');
+  const suspended = await checkOfMark();
+  assert.deepEqual(suspended.effects, { requests: [], undoes: [], skips: [], marks: ['order/charge'] });
+  assert.deepEqual(suspended.whenResumed, [release]);
+  assert.deepEqual(suspended.graph.at(-1), graph.at(-1));
+
+  assert.equal((await instruct('mark-compensated')).outcome, 'done');
+  const resumed = await instruct('resume', true);
+  assert.deepEqual(resumed.outcome === 'planned' && resumed.check.effects.undoes, [release], 'the resume undoes what was foreseen');
+  await instruct('resume');
+  assert.deepEqual(
+    (await desk.requests()).map(({ operation: name }) => name),
+    ['release'],
+  );
 });

@@ -190,7 +190,9 @@ export const InstructionCheck = z.strictObject({
     requests: z.array(Operation).describe('what the write itself requests'),
     undoes: z.array(Operation).describe('what is undone until the order is at rest, in order'),
     skips: z.array(z.string()).describe('what is closed without being done'),
+    marks: z.array(z.string()).describe('the steps that count as undone from now on, because a person has undone them by hand'),
   }),
+  whenResumed: z.array(Operation).describe('the undos that go on when somebody resumes the order, in order; empty if it is not suspended'),
   // biome-ignore lint/suspicious/noThenProperty: the contract names the field, and it is a list.
   then: z.array(Operation).describe('what follows if every step answers well; nothing is promised of it'),
   graph: z

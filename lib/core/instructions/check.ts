@@ -5,7 +5,7 @@ import type { State } from '#core/data/state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt, type Program, stepAt } from '#core/definition/program';
 import { undoneBy } from '#core/engine/replay';
-import type { Forecast } from './forecast.ts';
+import type { Forecast, Resumed } from './forecast.ts';
 import type { InstructionRefusal, InstructionWarning } from './kind.ts';
 
 /** An activity, and the operation that is requested for it. The path of an undo is that of the step which it undoes. */
@@ -14,7 +14,7 @@ export interface Operation {
   readonly operation: string;
 }
 
-export const changes = ['undone', 'runs', 'skipped', 'canceled'] as const;
+export const changes = ['undone', 'runs', 'skipped', 'canceled', 'marked'] as const;
 export type Change = (typeof changes)[number];
 
 /** The effects of an instruction, and every reason against it. */
@@ -28,7 +28,11 @@ export interface Check {
     /** The undos until the order is at rest, in order. */
     readonly undoes: readonly Operation[];
     readonly skips: readonly string[];
+    /** The steps that count as undone from now on, because a person has undone them by hand. */
+    readonly marks: readonly string[];
   };
+  /** The undos that go on when somebody resumes the order, in order. Empty for an order that is not suspended after the write. */
+  readonly whenResumed: readonly Operation[];
   /** The requests that follow if every step answers well. They are no promise. */
   readonly then: readonly Operation[];
   /** Every step and every blocked activity, with what happens to it in order. */
@@ -43,6 +47,8 @@ export interface Effects {
   readonly facts: readonly CoreFact[];
   readonly requests: readonly RequestCommand[];
   readonly follows: Forecast;
+  /** What follows when somebody resumes the order; absent if the write does not leave it suspended. */
+  readonly resumed?: Resumed | undefined;
   readonly skips: readonly string[];
 }
 
@@ -56,7 +62,8 @@ export const refusedCheck = (
   feasible: false,
   refusals,
   warnings: [],
-  effects: { requests: [], undoes: [], skips: [] },
+  effects: { requests: [], undoes: [], skips: [], marks: [] },
+  whenResumed: [],
   // biome-ignore lint/suspicious/noThenProperty: the contract names the field, and it is a list.
   then: [],
   graph: order ? graphOf(order.program, order.state, new Map()) : [],
@@ -70,12 +77,14 @@ export function checkOf(
   effects: Effects,
   warnings: readonly InstructionWarning[],
 ): Omit<Check, 'estimate'> {
-  const { after, facts, requests, follows, skips } = effects;
+  const { after, facts, requests, follows, resumed, skips } = effects;
   const undoes = unique([
     ...undosAtWork(program, after),
     ...requests.flatMap((request) => undoIn(program, request)),
-    ...follows.requests.flatMap(({ request, settled }) => (settled ? undoIn(program, request) : [])),
+    ...foreseenUndos(program, follows),
   ]);
+  const whenResumed = resumed ? unique([...undosAtWork(program, resumed.state), ...foreseenUndos(program, resumed.follows)]) : [];
+  const marks = facts.flatMap((fact) => (fact.type === 'MarkedCompensated' ? [fact.path] : []));
   const then = unique(follows.requests.flatMap(({ request }) => (isWork(program, request) ? [operationOf(request)] : [])));
   return {
     feasible: true,
@@ -86,7 +95,8 @@ export function checkOf(
       ...interruptionsOf(undoes, follows.state),
       ...obstaclesOf(program, follows),
     ],
-    effects: { requests: requests.map(operationOf), undoes, skips },
+    effects: { requests: requests.map(operationOf), undoes, skips, marks },
+    whenResumed,
     // biome-ignore lint/suspicious/noThenProperty: the contract names the field, and it is a list.
     then: then.slice(0, thenMax),
     graph: graphOf(program, before, changesIn(program, facts, effects)),
@@ -113,6 +123,10 @@ function undoIn(program: Program, { path, operation }: RequestCommand): readonly
   const undone = undoneBy(program, path);
   return undone === undefined ? [] : [{ path: undone, operation }];
 }
+
+/** Returns the undos that follow, whatever the steps behind the write answer. */
+const foreseenUndos = (program: Program, { requests }: Forecast): readonly Operation[] =>
+  requests.flatMap(({ request, settled }) => (settled ? undoIn(program, request) : []));
 
 const unique = (operations: readonly Operation[]): readonly Operation[] => [
   ...new Map(operations.map((each) => [`${each.path} ${each.operation}`, each])).values(),
@@ -170,10 +184,11 @@ function changesIn(
   };
   for (const path of skips) note(path, 'skipped');
   const confirming = new Set([...requests, ...follows.requests.map(({ request }) => request)].flatMap(confirmationIn));
-  for (const fact of [...facts, ...follows.facts.map((each) => each.fact)]) {
+  for (const fact of [...facts, ...follows.facts.flatMap(({ fact: each }) => (each.type === 'MarkedCompensated' ? [] : [each]))]) {
     const undone = fact.type === 'StepRequested' ? undoneBy(program, fact.path) : undefined;
     if (undone !== undefined) note(undone, 'undone');
     else if (fact.type === 'StepRequested' && !confirming.has(`${fact.path} ${fact.attemptId}`)) note(fact.path, 'runs');
+    else if (fact.type === 'MarkedCompensated') note(fact.path, 'marked');
     else if (fact.type === 'OrderUnblocked' || fact.type === 'ActivityStarted') note(fact.path, 'runs');
     else if (fact.type === 'CancelRequested' || (fact.type === 'ActivityClosed' && fact.result === 'Canceled')) note(fact.path, 'canceled');
   }

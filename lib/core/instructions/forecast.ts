@@ -46,6 +46,21 @@ export function forecast(outset: Outset): Forecast {
   return player;
 }
 
+/** A suspended order that somebody resumes: its state right after that, and what follows. */
+export interface Resumed {
+  readonly state: State;
+  readonly follows: Forecast;
+}
+
+/** Resumes a suspended order, and plays it forward. */
+export function forecastOfResumed(outset: Outset): Resumed {
+  const player = new Forecaster(outset);
+  player.resume();
+  const { state } = player;
+  player.play();
+  return { state, follows: player };
+}
+
 class Forecaster implements Forecast {
   readonly facts: { readonly fact: CoreFact; readonly settled: boolean }[] = [];
   readonly requests: { readonly request: RequestCommand; readonly settled: boolean; readonly unless?: readonly string[] }[] = [];
@@ -63,6 +78,10 @@ class Forecaster implements Forecast {
     this.outset = outset;
     this.state = outset.state;
     this.at = outset.at;
+  }
+
+  resume(): void {
+    this.apply({ type: 'resumed' });
   }
 
   play(): void {

@@ -1,7 +1,7 @@
 import type { CoreFact } from '#core/data/journal';
 import { sampleOfJson } from '#core/definition/sample';
 import { type Check, checkOf } from '#core/instructions/check';
-import { forecast } from '#core/instructions/forecast';
+import { forecast, forecastOfResumed } from '#core/instructions/forecast';
 import { kindOf } from '#core/instructions/index';
 import type { Judged } from '#core/instructions/kind';
 import type { Store } from '#ports/store';
@@ -18,17 +18,19 @@ export async function checkOfPlan(
 ): Promise<Check> {
   const { schemas, subject, now } = judged;
   const after = await withUndoPages(store, order.orderId, planned.instance.state);
-  const follows = forecast({
+  const outset = {
     program,
     subject,
     state: after,
     at: now,
     epoch: planned.record.epoch,
-    output: (agent, operation) => sampleOfJson(schemas.of(agent, operation)?.output ?? {}, operation),
-  });
+    output: (agent: string, operation: string) => sampleOfJson(schemas.of(agent, operation)?.output ?? {}, operation),
+  };
+  const follows = forecast(outset);
+  const resumed = after.phase === 'suspended' ? forecastOfResumed(outset) : undefined;
   const facts = planned.instance.tail.filter(({ seq }) => seq > instance.seq) as readonly CoreFact[];
   const [warnings, skips] = isInstruction(decision) ? saidBy(decision, judged) : [[], []];
-  const check = checkOf(program, instance.state, { after, facts, requests: planned.requests, follows, skips }, warnings);
+  const check = checkOf(program, instance.state, { after, facts, requests: planned.requests, follows, resumed, skips }, warnings);
   return { ...check, estimate: estimateOf(planned.requests.length + follows.requests.length, record) };
 }
 
