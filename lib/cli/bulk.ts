@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '#core/data/json';
+import { isJudged } from '#core/exceptions/verdict';
 import type { BulkFigures } from '#roles/bulk/run';
+import { usualStopAfter } from '#roles/bulk/usual-stop';
 import type { Cli } from './command.ts';
 import type { Api } from './http.ts';
 import { printable } from './text.ts';
@@ -13,6 +15,7 @@ export interface BulkView extends BulkFigures {
   readonly by: string;
   readonly reason: string;
   readonly createdAt: string;
+  readonly stopAfterFailures: number | null;
   readonly paused: { readonly by: string; readonly agent?: string; readonly queue?: string } | null;
   readonly stopped: { readonly detail: string } | null;
   readonly sinceFrozen?: number;
@@ -83,6 +86,13 @@ export const isAtEnd = ({ state }: BulkView): boolean => state === 'done' || sta
 /** Whether a run waits for a person, or is at its end. */
 export const isAtRest = (run: BulkView): boolean =>
   isAtEnd(run) || run.state === 'ready' || (run.state === 'paused' && (run.paused?.by === 'person' || run.paused?.by === 'canary'));
+
+/** Says of a run that is ready that no failures stop it, and which number would; undefined if it has one, or needs none. */
+export function withoutStop({ state, kind, feasible, stopAfterFailures }: BulkView): string | undefined {
+  const usual = usualStopAfter(feasible);
+  if (state !== 'ready' || stopAfterFailures !== null || feasible <= usual || !isJudged(kind)) return undefined;
+  return `The run goes on however many orders fail. To have it stop by itself, prepare it with --stop-after ${usual}.`;
+}
 
 /** Returns what a person may do next. */
 export function nextStep({ id, state }: BulkView): string | undefined {

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { JsonObject } from '#core/data/json';
-import { type BulkView, bulkPath, followBulk, isAtRest, nextStep, preparedBulk } from './bulk.ts';
+import { type BulkView, bulkPath, followBulk, isAtRest, nextStep, preparedBulk, withoutStop } from './bulk.ts';
 import type { Cli } from './command.ts';
 import { FailedError, UsageError } from './errors.ts';
 import { finalKinds } from './final-kinds.ts';
@@ -14,6 +14,7 @@ export interface ForMany {
   readonly where?: readonly string[];
   readonly rate?: number;
   readonly canary?: number;
+  readonly stopAfter?: number;
   readonly sameForAll?: true;
 }
 
@@ -40,6 +41,7 @@ export const declareInstruction = (command: Command): Command =>
     .option('--where <name=value...>', `only these orders: ${Object.keys(filterFields).join(', ')}`, whereOption)
     .option('--rate <number>', 'with --all: orders a second', wholeOption(1, 100))
     .option('--canary <number>', 'with --all: pause after so many orders', wholeOption(1, 100_000))
+    .option('--stop-after <number>', 'with --all: stop when so many orders have failed', wholeOption(1, 100_000))
     .option('--same-for-all', 'with --all: each order may get the same literal value');
 
 /** Collects the conditions of `--where`. */
@@ -50,13 +52,13 @@ function whereOption(given: string, before: readonly string[] = []): readonly st
 }
 
 /** Refuses a call that names neither one order nor many, or both. */
-export function assertOneOrMany(id: string, { all, where, rate, canary, sameForAll }: ForMany): void {
+export function assertOneOrMany(id: string, { all, where, rate, canary, stopAfter, sameForAll }: ForMany): void {
   if (all && id !== '') throw new UsageError('Give the id of one order, or --all with --where, not both.');
   if (all && where === undefined) throw new UsageError('Say with --where which orders: --all --where state=Error.');
   if (all) return;
   if (id === '') throw new UsageError('Give the id of an order, or --all with --where for many orders.');
-  if ([where, rate, canary, sameForAll].some((each) => each !== undefined))
-    throw new UsageError('--where, --rate, --canary and --same-for-all go with --all.');
+  if ([where, rate, canary, stopAfter, sameForAll].some((each) => each !== undefined))
+    throw new UsageError('--where, --rate, --canary, --stop-after and --same-for-all go with --all.');
 }
 
 interface How extends ForMany {
@@ -67,7 +69,7 @@ interface How extends ForMany {
 
 /** Prepares a bulk run of an instruction, shows how many orders can follow it, and starts it when the person agrees. */
 export async function giveToMany(cli: Cli, instruction: GivenInstruction, how: How): Promise<number | undefined> {
-  const { dryRun, yes, where = [], rate = 10, canary, sameForAll } = how;
+  const { dryRun, yes, where = [], rate = 10, canary, stopAfter, sameForAll } = how;
   // A person may start the run that a dry run has prepared.
   const reason = reasonFor(how.reason === undefined ? {} : { reason: how.reason });
   if (!dryRun && !yes && (!cli.terminal.canAsk || cli.json))
@@ -77,7 +79,9 @@ export async function giveToMany(cli: Cli, instruction: GivenInstruction, how: H
     where.map((each) => each.split(/=(.*)/s)).map(([name = '', value]) => [filterFields[name] ?? '', value]),
   );
   const work = { instruction: instruction as JsonObject };
-  const ready = await preparedBulk(cli, api, { filter, work, reason, rate, canary, sameForAll });
+  const ready = await preparedBulk(cli, api, { filter, work, reason, rate, canary, stopAfter, sameForAll });
+  const brake = withoutStop(ready);
+  if (!cli.json && brake) cli.terminal.say(brake);
   if (dryRun || ready.state !== 'ready' || ready.feasible === 0) return shown(cli, ready);
   if (!yes && !(await cli.terminal.confirm(`Start it for ${ready.feasible} orders?`)))
     throw new FailedError(`Nothing was changed. ${nextStep(ready)}`);

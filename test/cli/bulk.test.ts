@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { type BulkView, withoutStop } from '#cli/bulk';
 import { declined, type RunningSystem, runningSystem } from './support.ts';
 
 let system: RunningSystem;
@@ -48,4 +49,20 @@ test('an instruction without an order, or with one and --all, is refused with th
   assert.match(await refused('--all'), /Say with --where which orders/);
   assert.match(await refused('ord_1', '--rate', '5'), /go with --all/);
   assert.match(await refused('--all', '--where', 'color=red'), /state, workflow, fault/);
+});
+
+test('F-158: a run that no failures stop says so, and proposes 5 % of its orders and at least 5', () => {
+  const ready = { state: 'ready', kind: 'resubmit', stopAfterFailures: null } as BulkView;
+  const proposed = (run: Partial<BulkView>) => withoutStop({ ...ready, ...run })?.match(/--stop-after (\d+)/)?.[1];
+  assert.deepEqual(
+    [6, 10, 100, 101, 10_000].map((feasible) => proposed({ feasible })),
+    ['5', '5', '5', '6', '500'],
+  );
+  const needless: readonly Partial<BulkView>[] = [
+    { feasible: 5 },
+    { feasible: 100, stopAfterFailures: 2 },
+    { feasible: 100, kind: 'acknowledge' },
+    { feasible: 100, state: 'running' },
+  ];
+  for (const run of needless) assert.equal(proposed(run), undefined, JSON.stringify(run));
 });

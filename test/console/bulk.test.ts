@@ -103,7 +103,7 @@ test('F-158: the form of a bulk run explains its brakes, and shows the numbers t
   await page.getByLabel('Reason, for the audit').fill('The carrier answers again');
   await page.getByRole('button', { name: /^Check these \d+ orders$/ }).waitFor();
   assert.equal(await page.getByLabel('Pause after the first').inputValue(), '1');
-  assert.equal(await page.getByLabel('Stop when so many have failed').inputValue(), '2');
+  assert.equal(await page.getByLabel('Stop when so many have failed').inputValue(), '5');
   await page.getByText('The first orders are the canary:', { exact: false }).waitFor();
   await page.getByLabel('Pause after the first').fill('');
   assert.equal(await page.getByLabel('Pause after the first').getAttribute('placeholder'), 'no pause');

@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
+import { usualStopAfter } from '#roles/bulk/usual-stop';
 import { Problem, post } from '../../api/client.ts';
 import { usePoll } from '../../api/poll.ts';
 import { has, person } from '../../api/session.ts';
@@ -41,7 +42,7 @@ export function NewRun() {
   const known = forMany.find((each) => each === kind) ?? 'resubmit';
   const defaults = {
     canary: about === undefined || about < 3 ? '' : String(Math.max(1, Math.ceil(about / 100))),
-    stopAfter: about === undefined ? '2' : String(Math.max(2, Math.ceil(about / 50))),
+    stopAfter: String(usualStopAfter(about ?? 0)),
   };
   const canary = draft.value.canary === usual ? defaults.canary : draft.value.canary;
   const stopAfter = draft.value.stopAfter === usual ? defaults.stopAfter : draft.value.stopAfter;

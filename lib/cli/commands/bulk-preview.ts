@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { bulkPath, nextStep, preparedBulk } from '#cli/bulk';
+import { bulkPath, nextStep, preparedBulk, withoutStop } from '#cli/bulk';
 import type { CliCommand } from '#cli/command';
 import { fieldsHelp } from '#cli/instruction-fields';
 import { fieldsIn, textOption, wholeOption } from '#cli/options';
@@ -53,7 +53,7 @@ export const bulkPreview: CliCommand<Options> = {
       .option('--same-for-all', 'each order may get the same literal value')
       .option('--rate <number>', 'orders a second', wholeOption(1, 100), 10)
       .option('--canary <number>', 'pause after so many orders', wholeOption(1, 100_000))
-      .option('--stop-after <number>', 'stop when so many orders have failed again', wholeOption(1, 100_000))
+      .option('--stop-after <number>', 'stop when so many orders have failed; default: never', wholeOption(1, 100_000))
       .option('--key <text>', 'idempotency key: the same key leads to the same run', textOption)
       .addHelpText('after', () => `\n${fieldsHelp()}`),
 
@@ -74,8 +74,7 @@ export const bulkPreview: CliCommand<Options> = {
       refusals?.[0]?.detail ?? '',
     ]);
     cli.print({ ...run, infeasibleItems: refused }, () => (rows.length > 0 ? table(['order', 'cannot', 'because'], rows, cli.paint) : ''));
-    const next = nextStep(run);
-    if (!cli.json && next) cli.terminal.say(next);
+    if (!cli.json) for (const line of [withoutStop(run), nextStep(run)]) if (line) cli.terminal.say(line);
     return undefined;
   },
 };
