@@ -89,7 +89,7 @@ const undoView = ({ stuck, ...undo }: UndoProgress) => ({
   ...undo,
   stuck: stuck.map(({ nextAt, lastFault, ...each }) => ({
     ...each,
-    lastFault: lastFault && { type: shortType(lastFault.type), message: lastFault.message },
+    lastFault: lastFault && { ...lastFault, type: shortType(lastFault.type) },
     nextAt: timeOrNull(nextAt),
   })),
 });

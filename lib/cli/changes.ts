@@ -7,6 +7,7 @@ import {
   type OrderView,
   questionType,
   type StepView,
+  type StuckUndoView,
   secondText,
   stepLabel,
   timeOf,
@@ -73,11 +74,12 @@ function stepChange(before: StepView | undefined, after: StepView, label: string
 export const isWait = ({ agent, waitsFor }: StepView): boolean => waitsFor !== undefined && waitsFor !== null && agent === null;
 
 /** Returns the status of a step in a few words, with the type of its fault if the order shows it. */
-export function statusText(step: StepView, { fault, undo }: Pick<OrderView, 'fault' | 'undo'>): string {
+export function statusText(step: StepView, { fault, undo, suspended }: Pick<OrderView, 'fault' | 'undo' | 'suspended'>): string {
   const { status, result, skipped, path, waitsFor, completeBy } = step;
   // The undo of a suspended order that a person has marked closes only when the order is resumed.
   const isUndo = path !== undefined && isUndoPath(path);
-  if (isUndo && status !== 'Closed' && undo?.stuck.some((each) => each.path === undonePath(path))) return 'keeps failing';
+  const stuck = isUndo && status !== 'Closed' ? undo?.stuck.find((each) => each.path === undonePath(path)) : undefined;
+  if (stuck) return failureText(stuck, suspended === true);
   if (skipped && (status === 'Closed' || isUndo)) return skipped === 'done' ? 'done by hand' : 'skipped, not done';
   if (result === 'Succeeded') return 'ok';
   if (result === 'Canceled') return 'canceled';
@@ -95,6 +97,15 @@ export function statusText(step: StepView, { fault, undo }: Pick<OrderView, 'fau
     { Initialized: 'not started', Executing: 'requested', Canceling: 'is being canceled', Compensating: 'is being undone' }[status] ??
     status
   );
+}
+
+/** Returns how often an undo has failed: `failed once`. While the order is suspended, its last request may still be without an answer. */
+export function failureText({ attempts, nextAt }: StuckUndoView, isSuspended: boolean): string {
+  if (attempts === 0) return 'cannot be requested';
+  if (attempts > 1 && isSuspended) return 'keeps failing';
+  const isRequested = nextAt === null && attempts > 1;
+  const failures = isRequested ? attempts - 1 : attempts;
+  return `${failures > 1 ? `failed ${failures} times` : 'failed once'}${isRequested ? ', requested again' : ''}`;
 }
 
 function took(step: StepView): string {

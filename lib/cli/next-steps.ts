@@ -17,7 +17,8 @@ export function nextSteps(order: OrderView, exception?: ExceptionTags): readonly
   if (suspended) return [`To let it go on: ${typed('resume')}`, ...marks];
   if (processState !== 'Error') {
     const isPaused = undo?.stuck.some(({ nextAt }) => nextAt !== null) ?? false;
-    return [...(isPaused ? [`To request it again now: ${typed('retry-undo')}`] : []), ...marks];
+    const retry = isPaused ? [`To request it again now: ${typed('retry-undo')}`] : [];
+    return marks.length === 0 ? [] : [...retry, `To stop the undo: ${typed('suspend')}`, ...marks];
   }
   if (taskId === undefined || fault?.type === questionType) return [];
   return [

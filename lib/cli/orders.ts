@@ -52,12 +52,15 @@ export interface UndoView {
   readonly done: number;
   readonly left: number;
   readonly now: string | null;
-  readonly stuck: readonly {
-    readonly path: string;
-    readonly attempts: number;
-    readonly lastFault: FaultView | null;
-    readonly nextAt: Time | null;
-  }[];
+  readonly stuck: readonly StuckUndoView[];
+}
+
+/** An undo that has failed, and is requested again. */
+export interface StuckUndoView {
+  readonly path: string;
+  readonly attempts: number;
+  readonly lastFault: FaultView | null;
+  readonly nextAt: Time | null;
 }
 
 /** Faults that made no exception, because their scope was being recovered. Newest first. */
@@ -239,6 +242,10 @@ export function durationMs({ startedAt, closedAt, requestedAt, answeredAt }: Ste
 /** Returns the step at which an order is blocked. */
 export const failedStep = ({ fault, steps = [] }: OrderView): StepView | undefined =>
   steps.find(({ path }) => path !== undefined && path === fault?.source);
+
+/** Returns the step whose undo is stuck, if the whole undo waits for that one alone. */
+export const onlyStuck = (undo: UndoView | undefined): string | undefined =>
+  undo?.stuck.length === 1 && undo.stuck[0]?.path === undo.now ? undo.now : undefined;
 
 /** Returns the step that an instruction names, or else the one at which the order is blocked. */
 export const meantStep = (order: OrderView, path: unknown): StepView | undefined =>

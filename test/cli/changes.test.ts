@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { changesBetween } from '#cli/changes';
+import { changesBetween, failureText } from '#cli/changes';
 import { rowText } from '#cli/demo-view';
 import type { OrderView, StepView } from '#cli/orders';
 import { painter, printable, spanText } from '#cli/text';
@@ -52,6 +52,17 @@ describe('the messages to a watcher of an order', () => {
     assert.deepEqual(changesBetween(stopped, order({ suspended: true, undo: { ...undo, stuck: [] }, steps: marked })), [
       'undo of charge done by hand',
     ]);
+  });
+
+  test('count the failures of an undo, and not the request that has no answer yet', () => {
+    const said = (attempts: number, nextAt: string | null, isSuspended = false) =>
+      failureText({ path: 'order/charge', attempts, lastFault: null, nextAt }, isSuspended);
+    assert.equal(said(1, at(9)), 'failed once');
+    assert.equal(said(2, null), 'failed once, requested again');
+    assert.equal(said(3, at(9)), 'failed 3 times');
+    assert.equal(said(1, null, true), 'failed once');
+    assert.equal(said(2, null, true), 'keeps failing');
+    assert.equal(said(0, null), 'cannot be requested');
   });
 
   test('leave out a step that has not begun', () => {

@@ -60,6 +60,27 @@ describe('an order whose undo keeps failing, at the command line (F-153)', () =>
     return orderId;
   };
 
+  test('its page says one number of the undos that are left, how often this one has failed, and that its fault is permanent', async () => {
+    const orderId = await stuck();
+    const { out, err } = await run('order', 'get', orderId);
+    assert.match(out, /^why +Canceled: undoes what was done: .*; 2 more to undo /m);
+    assert.match(out, /^undo +of order: 0 undone, at order\/ship now, 2 more to undo$/m);
+    const pattern = /^stuck +order\/ship failed once: AlreadyDispatched \(It has left\.\); the fault is permanent; next request at \S+Z$/m;
+    assert.match(out, pattern);
+    assert.match(out, /^undo of ship +shop\.recall +failed once /m);
+    assert.match(err, /^To request it again now: .*\nTo stop the undo: redress order suspend .*\nIf it was undone by hand: /);
+  });
+
+  test('while it is suspended, the time that it has left is that until the next try', async () => {
+    const orderId = await stuck();
+    const check = await run('order', 'suspend', orderId, '--dry-run');
+    assert.match(check.out, /The undo of order\/ship would be requested again \d+ \w+ after the order is resumed\.$/m);
+    await instruct('suspend', orderId);
+    const { out } = await run('order', 'get', orderId);
+    assert.match(out, /^next try +of the undo of order\/ship \d+ \w+ after it is resumed$/m);
+    assert.doesNotMatch(out, /^time left/m);
+  });
+
   test('after a mark on a suspended order, the hint is to resume it, and a watcher reads that the undo is done by hand', async () => {
     const orderId = await stuck();
     await instruct('suspend', orderId);

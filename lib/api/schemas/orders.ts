@@ -163,7 +163,13 @@ const undo = z.strictObject({
     z.strictObject({
       path: z.string(),
       attempts: z.int().min(0),
-      lastFault: z.strictObject({ type: z.string(), message: z.string() }).nullable(),
+      lastFault: z
+        .strictObject({
+          type: z.string(),
+          message: z.string(),
+          permanent: z.boolean().describe('whether the same request would fail again'),
+        })
+        .nullable(),
       nextAt: timeOrNull.describe('when it is requested again; null while it is requested, or if it is never requested'),
     }),
   ),

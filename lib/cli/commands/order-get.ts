@@ -1,4 +1,4 @@
-import { isWait, statusText } from '#cli/changes';
+import { failureText, isWait, statusText } from '#cli/changes';
 import type { Cli, CliCommand } from '#cli/command';
 import { decisionRows, failedWith } from '#cli/decision-rows';
 import { type ExceptionTags, nextSteps } from '#cli/next-steps';
@@ -6,6 +6,7 @@ import {
   durationMs,
   failedStep,
   type OrderView,
+  onlyStuck,
   orderPath,
   resolveOrderId,
   type StepView,
@@ -14,7 +15,7 @@ import {
   stepLabel,
   timeOf,
 } from '#cli/orders';
-import { counted, printable, spanText, table } from '#cli/text';
+import { printable, spanText, table } from '#cli/text';
 import { workflowRef } from '#core/definition/workflow-ref';
 
 /** Shows one order with its steps. */
@@ -53,7 +54,6 @@ function orderText(order: OrderView, exception: Alike | undefined, { paint, type
     exceptionId,
     taskId,
     failureCount,
-    remainingSeconds,
     endBy,
     restartedAs,
     restartedFrom,
@@ -68,7 +68,7 @@ function orderText(order: OrderView, exception: Alike | undefined, { paint, type
     ...(reference ? [['reference', reference]] : []),
     ['submitted', new Date(submittedAt).toISOString()],
     ['updated', `${new Date(updatedAt).toISOString()}, ${spanText(timeOf(updatedAt) - timeOf(submittedAt))} later`],
-    ...(typeof remainingSeconds === 'number' ? [['time left', `${spanText(remainingSeconds * 1000)} after it is resumed`]] : []),
+    ...remainingRows(order),
     ...(endBy ? [['end by', new Date(endBy).toISOString()]] : []),
     ...(failureCount ? [['failures', String(failureCount)]] : []),
     ...(fault
@@ -103,17 +103,28 @@ function orderText(order: OrderView, exception: Alike | undefined, { paint, type
   return `${paint('bold', printable(orderId))}\n${lines.join('')}${rows.length > 0 ? `\n${table(headings, rows, paint)}` : ''}`;
 }
 
+/** Returns the time that a suspended order has left. If it waits for the next try of one undo alone, that is the time until then. */
+function remainingRows({ remainingSeconds, undo }: OrderView): readonly (readonly string[])[] {
+  if (typeof remainingSeconds !== 'number') return [];
+  const later = `${spanText(remainingSeconds * 1000)} after it is resumed`;
+  const stuck = onlyStuck(undo);
+  return [stuck === undefined ? ['time left', later] : ['next try', `of the undo of ${stuck} ${later}`]];
+}
+
 /** Returns the rows about an undo: how far it is, what is requested, and each undo that keeps failing. */
 function undoRows({ undo, suspended }: OrderView): readonly (readonly string[])[] {
   if (!undo) return [];
   const { scope, done, left, now, stuck } = undo;
-  const place = now === null ? '' : suspended ? `, stopped at ${now}` : `, at ${now} now`;
+  const more = now === null ? `${left} left` : left > 1 ? `${left - 1} more to undo` : '';
+  const place = now === null ? '' : suspended ? `stopped at ${now}` : `at ${now} now`;
   const stops = suspended ? '; nothing is requested until somebody resumes the order' : '';
   return [
-    ['undo', `of ${scope}: ${done} undone, ${left} left${place}${stops}`],
-    ...stuck.map(({ path, attempts, lastFault, nextAt }) => {
-      const next = nextAt ? `, next request at ${secondText(nextAt)}` : '';
-      return ['stuck', `${path}, ${counted(attempts, 'request')}${failedWith(lastFault)}${next}`];
+    ['undo', `of ${scope}: ${[`${done} undone`, place, more].filter((part) => part !== '').join(', ')}${stops}`],
+    ...stuck.map((each) => {
+      const { path, lastFault, nextAt } = each;
+      const permanent = lastFault?.permanent ? '; the fault is permanent' : '';
+      const next = nextAt ? `; next request at ${secondText(nextAt)}` : '';
+      return ['stuck', `${path} ${failureText(each, suspended === true)}${failedWith(lastFault)}${permanent}${next}`];
     }),
   ];
 }

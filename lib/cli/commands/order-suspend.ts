@@ -3,7 +3,7 @@ import type { CliCommand } from '#cli/command';
 import { assertOneOrMany, declareInstruction } from '#cli/for-many';
 import { giveInstruction, type InstructionOptions } from '#cli/instruction';
 import { reasonFor } from '#cli/options';
-import { type OrderView, orderPath, resolveOrderId, type Time } from '#cli/orders';
+import { type OrderView, onlyStuck, orderPath, resolveOrderId, type Time } from '#cli/orders';
 import { printable, spanText } from '#cli/text';
 
 interface Plan {
@@ -31,7 +31,7 @@ const turning = (kind: 'suspend' | 'resume', summary: string): CliCommand<Instru
     const showsUndos = dryRun && kind === 'suspend' && order.undo && !isRefused && !cli.json;
     const undos = showsUndos ? await api.call<UndoPlan>('GET', `${path}/plan`) : undefined;
     const stopped = undos ? undoText(undos.body) : '';
-    cli.print(answer, () => (isRefused ? checkText(answer, cli.paint) : dryRun ? `${planText(answer)}${stopped}` : ''));
+    cli.print(answer, () => (isRefused ? checkText(answer, cli.paint) : dryRun ? `${planText(answer, order)}${stopped}` : ''));
     if (isRefused) return 1;
     if (!dryRun) cli.terminal.say(`Accepted. To see the order: redress order get ${printable(order.orderId)}`);
     return undefined;
@@ -46,12 +46,17 @@ interface UndoPlan {
 const undoText = ({ steps }: UndoPlan): string =>
   `Its undo would stop. Still to be undone: ${steps.map(({ path }) => printable(path)).join(', ')}.\n`;
 
-function planText({ requests = [], completeBy, remainingSeconds }: Plan): string {
+function planText({ requests = [], completeBy, remainingSeconds }: Plan, { undo }: OrderView): string {
   const sent =
     requests.length === 0
       ? 'The order would send no requests'
       : `The order would send requests for ${requests.map(({ path }) => printable(path)).join(', ')}`;
-  if (typeof remainingSeconds === 'number') return `${sent}. Its deadlines would stop, with ${spanText(remainingSeconds * 1000)} left.\n`;
+  if (typeof remainingSeconds === 'number') {
+    const left = spanText(remainingSeconds * 1000);
+    const stuck = onlyStuck(undo);
+    if (stuck !== undefined) return `${sent}. The undo of ${stuck} would be requested again ${left} after the order is resumed.\n`;
+    return `${sent}. Its deadlines would stop, with ${left} left.\n`;
+  }
   return `${sent}.${completeBy ? ` Its running steps would have until ${new Date(completeBy).toISOString()}.` : ''}\n`;
 }
 

@@ -1,3 +1,4 @@
+import type { Fault } from '#core/data/fault';
 import { stepOfUndo, undoPathOf } from '#core/data/ids';
 import type { CoreFact } from '#core/data/journal';
 import type { State } from '#core/data/state';
@@ -19,7 +20,7 @@ export interface UndoProgress {
   readonly stuck: readonly {
     readonly path: string;
     readonly attempts: number;
-    readonly lastFault: { readonly type: string; readonly message: string } | null;
+    readonly lastFault: Pick<Fault, 'type' | 'message' | 'permanent'> | null;
     /** Milliseconds since 1970; null while it is requested, while the order is suspended, or if it is never requested. */
     readonly nextAt: number | null;
   }[];
@@ -56,7 +57,7 @@ export function undoProgress(program: Program, state: State, facts: readonly { r
       return {
         path: stepOfUndo(path),
         attempts: attempt - from + 1,
-        lastFault: fault ? { type: fault.type, message: fault.message } : null,
+        lastFault: fault ? { type: fault.type, message: fault.message, permanent: fault.permanent } : null,
         nextAt: phase === 'waitingToRetry' && state.suspendedAt === undefined ? completeBy : null,
       };
     }),
