@@ -1,5 +1,6 @@
 import { shortType } from '#core/data/fault';
 import type { Outcome } from '#core/data/state';
+import { rootPath } from '#core/definition/definition';
 import type { Program } from '#core/definition/program';
 import { exceptionFingerprint } from '#core/exceptions/fingerprint';
 import { isJudged, judge, judgedAs, type Verdict, type Watch, watchOf } from '#core/exceptions/verdict';
@@ -44,12 +45,17 @@ const endings: { readonly [outcome in Outcome]?: readonly string[] } = {
   terminated: ['terminate', 'restart'],
 };
 
-/** Returns the instruction by which a person has ended the order, or has it undone; undefined if nobody has. */
+/**
+ * Returns the instruction by which a person has ended the order, or has it undone; undefined if nobody has. One with a path has undone a part
+ * of the order, which went on.
+ */
 export function endedByIn(outcome: Outcome | null | undefined, journal: readonly JournalEntry[]): ShownInstruction | undefined {
   const kinds = outcome ? (endings[outcome] ?? []) : [];
-  const given = journal.findLast((entry) => entry.type === 'InstructionGiven' && kinds.includes(entry.kind));
+  const given = journal.findLast((entry) => entry.type === 'InstructionGiven' && kinds.includes(entry.kind) && isOfWhole(entry));
   return given?.type === 'InstructionGiven' ? shown(given) : undefined;
 }
+
+const isOfWhole = ({ after }: Given): boolean => (after?.['path'] ?? rootPath) === rootPath;
 
 const shown = ({ kind, by, at, reason }: Given): ShownInstruction => ({ kind, by, at: timeText(at), reason });
 

@@ -3,11 +3,11 @@ import type { Cli } from './command.ts';
 import { followOrder } from './follow.ts';
 import type { Api } from './http.ts';
 import { resumeHint } from './next-steps.ts';
-import { questionType } from './orders.ts';
+import { type OrderView, questionType } from './orders.ts';
 import { printable } from './text.ts';
 
-/** Prints each change of an order until it has ended; resolves with 0 if it completed, else 1. With `--json`, prints only its last state. */
-export async function watch(cli: Cli, api: Api, orderId: string): Promise<number> {
+/** Prints each change of an order until it has ended or is blocked; resolves with the order as it is then. With `--json`, prints only that. */
+export async function watch(cli: Cli, api: Api, orderId: string): Promise<OrderView | undefined> {
   const { terminal, json } = cli;
   const tell = json ? terminal.say : (line: string) => terminal.write(`${line}\n`);
   const order = await followOrder(api, orderId, {
@@ -21,5 +21,9 @@ export async function watch(cli: Cli, api: Api, orderId: string): Promise<number
   if (json) cli.print(order, () => '');
   if (order?.fault?.type === questionType) terminal.say(`Answer the question: redress order answer ${orderId} --data JSON`);
   else if (order?.processState === 'Error') terminal.say(`To see why, and what may be done: redress order get ${orderId}`);
-  return order?.outcome === 'completed' ? 0 : 1;
+  return order;
 }
+
+/** Whether an order has an end that somebody wanted: it has completed, or a client, its caller or a person has ended it. */
+export const hasWantedEnd = ({ processState, outcome, endedBy }: Pick<OrderView, 'processState' | 'outcome' | 'endedBy'>): boolean =>
+  processState === 'Processed' && (outcome === 'completed' || outcome === 'canceled' || endedBy !== undefined);

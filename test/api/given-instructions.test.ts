@@ -57,4 +57,10 @@ test('an order names the instruction that has ended it, and none if it has ended
   assert.equal(endedByIn('completed', lines), undefined);
   assert.equal(endedByIn('compensated', lines), undefined);
   assert.equal(endedByIn(undefined, lines), undefined);
+  for (const kind of ['compensate', 'recover']) {
+    const ofPart = given(kind, { after: { path: 'order/a' } });
+    assert.equal(endedByIn('compensated', journal(ofPart)), undefined, 'a part of it was undone, and the order went on');
+    assert.equal(endedByIn('compensated', journal(given(kind), ofPart))?.kind, kind);
+    assert.equal(endedByIn('compensated', journal(given(kind, { after: { path: 'order' } })))?.kind, kind);
+  }
 });

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { RefusedError, UnreachableError } from '#cli/errors';
 import { followOrder } from '#cli/follow';
 import type { Api, Call } from '#cli/http';
+import { hasWantedEnd } from '#cli/watch';
 import { manualClock } from '#ports/clock';
 
 const away = new UnreachableError('http://system', 'connection refused');
@@ -69,4 +70,15 @@ describe('following an order', () => {
       RefusedError,
     );
   });
+});
+
+test('F-61: an order has an end that somebody wanted if it has completed, was canceled, or was ended by a person', () => {
+  const endedBy = { kind: 'terminate', by: 'olga', at: '2026-01-31T12:00:00Z', reason: 'ordered twice' };
+  const isWanted = (outcome: string | null, more: object = {}) => hasWantedEnd({ processState: 'Processed', outcome, ...more });
+  assert.deepEqual(
+    ['completed', 'canceled', 'compensated', 'rejected', 'terminated'].map((outcome) => isWanted(outcome)),
+    [true, true, false, false, false],
+  );
+  assert.deepEqual([isWanted('compensated', { endedBy }), isWanted('terminated', { endedBy })], [true, true]);
+  assert.equal(isWanted(null, { processState: 'Error', endedBy }), false, 'its undo has not ended');
 });

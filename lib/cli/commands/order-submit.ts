@@ -39,6 +39,8 @@ export const orderSubmit: CliCommand<Options> = {
     if (replayed) cli.terminal.say('This key was used before. No new order was created.');
     if (!stays || !cli.json) cli.print({ ...submitted, replayed }, () => `${submitted.orderId}\n`);
     // The folder's key signs for an operator too, who sees more of each step than a client.
-    return stays ? watch(cli, await cli.api('operator'), submitted.orderId) : 0;
+    if (!stays) return 0;
+    const ended = await watch(cli, await cli.api('operator'), submitted.orderId);
+    return ended?.outcome === 'completed' ? 0 : 1;
   },
 };
