@@ -3,32 +3,42 @@ import { usePages } from '../api/poll.ts';
 import { useSteadyPages } from '../api/steady.ts';
 import type { Exception, ExceptionGroup } from '../api/types.ts';
 import { Chip } from '../parts/chip.tsx';
+import { Json } from '../parts/json.tsx';
 import { OrderId } from '../parts/order-id.tsx';
 import { Spark } from '../parts/spark.tsx';
 import { Empty, Facts, Loaded, PageHead, Panel } from '../parts/states.tsx';
-import { Ago, groupName, Said, stepName } from '../parts/text.tsx';
+import { Ago, groupName, Said, shown, stepName } from '../parts/text.tsx';
 import { useRows } from '../parts/use-rows.ts';
 import { WaitingRows } from '../parts/waiting-rows.tsx';
-import { href, queried, setQuery } from '../router.ts';
+import { href, orderLink, queried, setQuery } from '../router.ts';
 
+/** The views. The first one is shown without an address of its own. */
 const choices = [
   ['open', 'Open'],
   ['handled', 'Handled'],
-  ['', 'All'],
+  ['all', 'All'],
 ] as const;
 
 /** Alike exceptions together, and the orders of one group. */
 export default function Exceptions() {
-  const state = queried('state');
-  const groups = useSteadyPages<ExceptionGroup>(apiPath('/exceptions/groups', { state, limit: 100 }), ({ fingerprint }) => fingerprint);
-  const chosen = groups.items.find(({ fingerprint }) => fingerprint === queried('group')) ?? groups.items[0];
+  const [state] = choices.find(([value]) => value === queried('state')) ?? choices[0];
+  const path = apiPath('/exceptions/groups', { state: state === 'all' ? '' : state, limit: 100 });
+  const groups = useSteadyPages<ExceptionGroup>(path, ({ fingerprint }) => fingerprint);
+  const named = queried('group');
+  const chosen = named === '' ? groups.items[0] : groups.items.find(({ fingerprint }) => fingerprint === named);
+  const isElsewhere = groups.data !== undefined && !groups.hasMore && named !== '' && chosen === undefined;
   return (
     <>
       <PageHead title="Exceptions" lede="alike ones together: same workflow, step and fault">
         <WaitingRows list={groups} />
         <div class="seg">
           {choices.map(([value, name]) => (
-            <button key={value} type="button" aria-pressed={state === value} onClick={() => setQuery({ state: value, group: undefined })}>
+            <button
+              key={value}
+              type="button"
+              aria-pressed={state === value}
+              onClick={() => setQuery({ state: value === 'open' ? undefined : value, group: undefined })}
+            >
               {name}
             </button>
           ))}
@@ -42,7 +52,7 @@ export default function Exceptions() {
           <Loaded polled={groups} what="The exceptions">
             {() =>
               groups.items.length === 0 ? (
-                <Empty title="No exception." icon="done">
+                <Empty title={emptyTitles[state]} icon="done">
                   <p>No order has failed in a way that its workflow does not handle.</p>
                 </Empty>
               ) : (
@@ -52,10 +62,21 @@ export default function Exceptions() {
           </Loaded>
         </Panel>
         {chosen && <Group key={chosen.fingerprint} group={chosen} />}
+        {isElsewhere && (
+          <Panel label="Group">
+            <Empty title="This group is not in this view.">
+              <a class="btn" href={href('/exceptions', { state: 'all', group: named })}>
+                Show it
+              </a>
+            </Empty>
+          </Panel>
+        )}
       </div>
     </>
   );
 }
+
+const emptyTitles = { open: 'No exception is open.', handled: 'No exception was handled.', all: 'No exception.' };
 
 function Table({ groups, chosen }: { groups: readonly ExceptionGroup[]; chosen: ExceptionGroup | undefined }) {
   const rows = useRows(
@@ -89,6 +110,9 @@ function Table({ groups, chosen }: { groups: readonly ExceptionGroup[]; chosen: 
               >
                 <b>{group.type}</b> <span class="group-step">{group.step === null ? '' : `at ${stepName(group.step)}`}</span>
               </button>
+              <div class="two-lines soft t-s">
+                <Said>{group.sampleMessage}</Said>
+              </div>
             </td>
             <td class="fit soft">{group.workflow}</td>
             <td class={`fit num ${group.open > 0 ? 'c-stop strong' : ''}`} data-l="open">
@@ -116,6 +140,7 @@ function Group({ group }: { group: ExceptionGroup }) {
     ({ id }) => id,
   );
   const last = exceptions.items[0];
+  const isUndo = group.step?.endsWith('/undo') === true;
   return (
     <section class="panel" aria-label={groupName(group)}>
       <header>
@@ -130,8 +155,9 @@ function Group({ group }: { group: ExceptionGroup }) {
       </header>
       <div class="body stack">
         <div class="quote stop">
-          <div class="muted">the last one</div>
-          <Said>{group.sampleMessage}</Said>
+          <div class="muted">{last ? 'the last one' : 'one of them'}</div>
+          <Said lines>{last?.message ?? group.sampleMessage}</Said>
+          {last?.data !== undefined && last.data !== null && <Json value={last.data} label="What the service said" />}
         </div>
         <Facts
           facts={[
@@ -153,13 +179,13 @@ function Group({ group }: { group: ExceptionGroup }) {
         {() => (
           <ul class="mini">
             {exceptions.items.map(({ id, orderId, reference, message, at }) => (
-              <li key={id}>
+              <li key={id} class="wraps">
                 <OrderId orderId={orderId} reference={reference} />
-                <span class="grow clip soft">
-                  <Said>{message}</Said>
-                </span>
-                <span class="muted nowrap">
+                <span class="muted nowrap end">
                   <Ago at={at} />
+                </span>
+                <span class="two-lines soft t-s" title={shown(message)}>
+                  <Said>{message}</Said>
                 </span>
               </li>
             ))}
@@ -175,9 +201,16 @@ function Group({ group }: { group: ExceptionGroup }) {
           </button>
         </footer>
       )}
-      {group.open > 0 && (
+      {group.open === 1 && last && (
         <div class="apply">
-          <a class="btn go big" href={href('/bulk/new', { fingerprint: group.fingerprint })}>
+          <a class="btn go big" href={last.taskId === undefined ? orderLink(last.orderId) : href(`/tasks/${last.taskId}`)}>
+            Decide…
+          </a>
+        </div>
+      )}
+      {group.open > 1 && (
+        <div class="apply">
+          <a class="btn go big" href={href('/bulk/new', { fingerprint: group.fingerprint, kind: isUndo ? 'retry-undo' : undefined })}>
             {`Decide for all ${group.open}…`}
           </a>
           <p class="hint">
@@ -198,7 +231,9 @@ const knownTexts: { readonly [faultClass in ExceptionGroup['class']]: string } =
 };
 
 /** The effect of the last exception of a group on its order. */
-function effectOf({ after: { processState, status } }: Exception): string {
+function effectOf({ step, after: { processState, status } }: Exception): string {
+  if (step?.endsWith('/undo'))
+    return `The ${stepName(step)} is stuck. The order ends only when the undo succeeds, or a person marks it as undone.`;
   if (processState === 'Error') return 'The order stands still, and waits for a person.';
   if (status === 'Compensating' || status === null) return 'The order goes on.';
   return 'The order goes on, and the step is requested again.';

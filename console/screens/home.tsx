@@ -7,7 +7,7 @@ import { Spark } from '../parts/spark.tsx';
 import { Empty, Failure, Loaded, Panel, Stale } from '../parts/states.tsx';
 import { Clock, Countdown, counted, Said, shortId, stepName } from '../parts/text.tsx';
 import { href } from '../router.ts';
-import { countText, isSome, overview } from '../shell/counts.ts';
+import { countText, isSome, overview, sumOf } from '../shell/counts.ts';
 import { lengthOf } from '../time.ts';
 import { PerMinute } from './home/per-minute.tsx';
 import { askOf, isMine, lookOfKind } from './tasks/text.ts';
@@ -54,7 +54,7 @@ export default function Home() {
 
 const Figures = ({ data: { error, tasks, processing, pending, processedToday, oldestLiveSeconds } }: { data: Overview }) => (
   <nav class="figs" aria-label="Figures">
-    <Figure name="In error" value={countText(error)} to={href('/orders', { state: 'Error' })} isBad={isSome(error)} />
+    <Figure name="Orders in Error" value={countText(error)} to={href('/orders', { state: 'Error' })} isBad={isSome(error)} />
     <Figure name="Late tasks" value={countText(tasks.overdue)} to={href('/tasks')} isBad={isSome(tasks.overdue)} />
     <Figure name="Processing" value={countText(processing)} to={href('/orders', { state: 'Processing' })} />
     <Figure name="Pending" value={countText(pending)} to={href('/orders', { state: 'Pending' })} />
@@ -143,9 +143,10 @@ function Headline({ data }: { data: Overview | undefined }) {
   const { tasks, processing, channels, asOf } = data;
   const closed = channels.filter(({ open }) => !open).length;
   const late = tasks.overdue === 0 ? '' : `, ${countText(tasks.overdue)} of them ${tasks.overdue === 1 ? 'is' : 'are'} late`;
-  const waiting = tasks.open === 1 ? '1 task waits' : `${countText(tasks.open)} tasks wait`;
+  const waiting = sumOf(tasks.open, tasks.claimed);
+  const waitText = waiting === 1 ? '1 task waits' : `${countText(waiting)} tasks wait`;
   const sentences = [
-    ...(isSome(tasks.open) ? [`${waiting} for a person${late}.`] : []),
+    ...(isSome(waiting) ? [`${waitText} for a person${late}.`] : []),
     ...(closed === 0 ? [] : [`${counted(closed, 'queue')} ${closed === 1 ? 'is' : 'are'} closed.`]),
   ];
   const outages = channels.filter(({ open, outage }) => open && outage);

@@ -54,7 +54,7 @@ function TaskList() {
   return (
     <>
       <PageHead title="Tasks" lede={fingerprint === '' ? undefined : `${tasks.items.length}${tasks.hasMore ? '+' : ''} alike`}>
-        {has('operator') && fingerprint !== '' && tab !== 'resolved' && (
+        {has('operator') && fingerprint !== '' && tab !== 'resolved' && tasks.items.length > 1 && (
           <a class="btn go" href={href('/bulk/new', { fingerprint })}>
             Decide for all…
           </a>
@@ -160,14 +160,16 @@ const Table = ({ tasks, at, table, isResolved }: { tasks: readonly Task[]; at: n
               <Icon name={look.icon} tone={look.tone} />
             </td>
             <td>
-              <a class="cell" href={href(`/tasks/${task.id}`)}>
-                <Said>{askOf(task)}</Said>
-              </a>{' '}
-              {task.fault && (
-                <span class="muted">
-                  <Said>{task.fault.message}</Said>
-                </span>
-              )}
+              <div class="two-lines">
+                <a class="cell" href={href(`/tasks/${task.id}`)}>
+                  <Said>{askOf(task)}</Said>
+                </a>{' '}
+                {task.fault && (
+                  <span class="muted">
+                    <Said>{task.fault.message}</Said>
+                  </span>
+                )}
+              </div>
             </td>
             <td class="fit soft">
               <span class="id">{task.orderId === undefined ? 'no order' : shortId(task.orderId)}</span>

@@ -13,12 +13,14 @@ export async function showOverview({ api, caller }: Call): Promise<Answer | Refu
   const stored = await storedOverview(store);
   // Only in the first moments of a system: the first pass of its supervisor writes the figures.
   if (!stored) return unavailable;
-  const { asOf, tasks, groups, perMinute, ...figures } = stored.overview;
+  const { asOf, tasks, groups, perMinute, error, exceptions = { open: error }, ...figures } = stored.overview;
   const mine = await store.countListed({ list: lists.tasksOfPerson(caller.subject) }, countedMax);
   return json(200, {
     asOf: timeText(asOf),
     ...figures,
-    tasks: { ...tasks, mine: countUpTo(mine) },
+    error,
+    exceptions,
+    tasks: { claimed: 0, ...tasks, mine: countUpTo(mine) },
     groups: groups.map((group) => groupView(group)),
     perMinute: perMinute.map(({ at, ...minute }) => ({ at: timeText(at), ...minute })),
   });

@@ -39,6 +39,7 @@ describe('the overview', () => {
       processedToday: inState('Processed'),
       oldestLiveSeconds: 7,
       tasks: { open: inState('Error'), mine: 0, overdue: 0 },
+      exceptions: { open: inState('Error') },
       groups: [{ type: 'CardDeclined', open: inState('Error') }],
       channels: [{ name: 'payment', depth: 1, oldestSeconds: 7, open: false, outage: false }],
     });
@@ -65,9 +66,11 @@ describe('the overview', () => {
         },
         0,
       );
+    const claimed = { collection: 'ORDER#ord_4', id: 'TASK#1', rev: 1, content: {} };
+    await store.putDocument({ ...claimed, listA: { list: lists.claimedTasks, sort: sort(0) } }, 0);
     await clock.advance(1);
     await keeper.keep();
-    assert.deepEqual((await ask('GET', '/overview', operator)).json.tasks, { open: 3, mine: 2, overdue: 1 });
+    assert.deepEqual((await ask('GET', '/overview', operator)).json.tasks, { open: 3, claimed: 1, mine: 2, overdue: 2 });
     assert.equal((await ask('GET', '/overview', { as: 'admin' })).json.tasks.mine, 0);
   });
 

@@ -64,6 +64,29 @@ test('F-153: the page of a suspended order says that its undo is stuck and that 
   await button('Resume…').first().waitFor();
 });
 
+test('F-59: the badge of exceptions counts a stuck undo, and its group says that it is stuck and leads to its task alone', async () => {
+  await show('/exceptions', page);
+  assert.equal(await button('Open').getAttribute('aria-pressed'), 'true');
+  const rail = page.getByRole('navigation', { name: 'Screens', exact: true });
+  const open = page.locator('main tbody tr');
+  await open.filter({ hasText: 'at undo of ship' }).getByRole('button').click();
+  // The samples have one order in Error beside it.
+  for (const screen of ['Exceptions', 'Tasks']) await rail.getByRole('link', { name: screen }).locator('.n', { hasText: /^2$/ }).waitFor();
+  assert.equal(await open.count(), 2);
+  const group = page.getByRole('region', { name: /at undo of ship$/ });
+  await group.getByText('The undo of ship is stuck.', { exact: false }).waitFor();
+  await group
+    .getByText(/shipping answered \d+ to /)
+    .first()
+    .waitFor();
+  assert.equal(await group.getByText(/Decide for all/).count(), 0);
+  await group.getByRole('link', { name: 'Decide…' }).click();
+  await page.getByText('The undo fails since', { exact: false }).waitFor();
+  await show('/exceptions?state=handled&group=none', page);
+  await page.getByRole('link', { name: 'Show it' }).click();
+  await page.waitForURL(/state=all&group=none/);
+});
+
 test('F-153: a step that a person has marked as undone says who did it and why', async () => {
   await show(`/orders/${stuck}`, page);
   await button('Mark as undone…').click();

@@ -154,7 +154,7 @@ function About({ run }: { run: BulkRun }) {
         <Facts
           facts={[
             ['Orders', which],
-            ['Group', fingerprint && <a href={href('/exceptions', { group: fingerprint })}>{group ?? 'alike exceptions'}</a>],
+            ['Group', fingerprint && <a href={href('/exceptions', { state: 'all', group: fingerprint })}>{group ?? 'alike exceptions'}</a>],
             [
               'By',
               <>

@@ -44,7 +44,7 @@ function OneCluster({ cluster, path }: { cluster: Cluster; path: string }) {
   return (
     <div class="stack tight grow proposal">
       <div class="row">
-        <a href={href('/exceptions', { group: fingerprint })}>
+        <a href={href('/exceptions', { state: 'all', group: fingerprint })}>
           <b>
             <Said>{type}</Said>
           </b>

@@ -93,10 +93,11 @@ type Sources = Pick<OverviewKeeperOptions, 'store' | 'queues' | 'channels'>;
 async function figuresAt(now: number, overdue: number, last: Overview | undefined, sources: Sources): Promise<Overview> {
   const { store } = sources;
   const count = (range: Parameters<Store['countListed']>[0]) => store.countListed(range, countedMax);
-  const [unfinished, finished, open, late, groups, channels, perMinute, oldestAt] = await allSettledOrThrow([
+  const [unfinished, finished, open, claimed, late, groups, channels, perMinute, oldestAt] = await allSettledOrThrow([
     store.countUnfinished(countedMax),
     store.countFinished(now - (now % dayMs), now + 1, countedMax),
     count({ list: lists.openTasks }),
+    count({ list: lists.claimedTasks }),
     allSettledOrThrow([lists.openTasks, lists.claimedTasks].map((list) => count({ list, to: timeStart(now) }))),
     exceptionGroups(store, now),
     allSettledOrThrow(sources.channels.map((channel) => channelFigures(channel, now, sources))),
@@ -113,7 +114,8 @@ async function figuresAt(now: number, overdue: number, last: Overview | undefine
     overdue: countUpTo(overdue),
     processedToday: countUpTo(finished),
     oldestLiveSeconds: Number.isFinite(oldest) ? Math.max(0, Math.floor((now - oldest) / 1000)) : null,
-    tasks: { open: countUpTo(open), overdue: countUpTo(late.reduce((sum, each) => sum + each, 0)) },
+    tasks: { open: countUpTo(open), claimed: countUpTo(claimed), overdue: countUpTo(late.reduce((sum, each) => sum + each, 0)) },
+    exceptions: { open: countUpTo(groups.reduce((sum, { open: each }) => sum + each, 0)) },
     groups: groups.filter((group) => group.open > 0).slice(0, groupsShown),
     channels,
     perMinute,

@@ -41,7 +41,10 @@ export interface Overview {
   readonly processedToday: Count;
   /** The age of the oldest order that is not finished; null if there is none. */
   readonly oldestLiveSeconds: number | null;
-  readonly tasks: { readonly open: Count; readonly overdue: Count };
+  /** `claimed`: figures of an older version lack it. */
+  readonly tasks: { readonly open: Count; readonly claimed?: Count; readonly overdue: Count };
+  /** Open exceptions of the last 30 days. Those of stuck undos count, whose orders are not in Error. Figures of an older version lack them. */
+  readonly exceptions?: { readonly open: Count };
   /** The groups of alike exceptions with the most that are open. */
   readonly groups: readonly ExceptionGroup[];
   readonly channels: readonly ChannelFigures[];
