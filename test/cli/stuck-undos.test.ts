@@ -81,6 +81,17 @@ describe('an order whose undo keeps failing, at the command line (F-153)', () =>
     assert.doesNotMatch(out, /^time left/m);
   });
 
+  test('the check of a resumption names the undos that go on, and the one that is requested again', async () => {
+    const orderId = await stuck();
+    await instruct('suspend', orderId);
+    const check = async () => (await run('order', 'resume', orderId, '--dry-run')).out;
+    const all =
+      /^Its undo would go on: order\/ship, order\/charge, order\/reserve\. Requested again, because it has failed: order\/ship\.$/m;
+    assert.match(await check(), all);
+    await instruct('mark-compensated', orderId, '--yes');
+    assert.match(await check(), /^Its undo would go on: order\/charge, order\/reserve\.$/m);
+  });
+
   test('after a mark on a suspended order, the hint is to resume it, and a watcher reads that the undo is done by hand', async () => {
     const orderId = await stuck();
     await instruct('suspend', orderId);

@@ -28,10 +28,10 @@ const turning = (kind: 'suspend' | 'resume', summary: string): CliCommand<Instru
     const body = { kind, reason, ...(dryRun ? { dryRun } : {}) };
     const { body: answer } = await api.call<Plan & CheckView>('POST', `${path}/instructions`, { body, headers: { 'if-match': etag } });
     const isRefused = dryRun === true && !answer.feasible;
-    const showsUndos = dryRun && kind === 'suspend' && order.undo && !isRefused && !cli.json;
+    const showsUndos = dryRun && order.undo && !isRefused && !cli.json;
     const undos = showsUndos ? await api.call<UndoPlan>('GET', `${path}/plan`) : undefined;
-    const stopped = undos ? undoText(undos.body) : '';
-    cli.print(answer, () => (isRefused ? checkText(answer, cli.paint) : dryRun ? `${planText(answer, order)}${stopped}` : ''));
+    const about = undos ? undoTexts[kind](undos.body, order.undo) : '';
+    cli.print(answer, () => (isRefused ? checkText(answer, cli.paint) : dryRun ? `${planText(answer, order)}${about}` : ''));
     if (isRefused) return 1;
     if (!dryRun) cli.terminal.say(`Accepted. To see the order: redress order get ${printable(order.orderId)}`);
     return undefined;
@@ -42,9 +42,17 @@ interface UndoPlan {
   readonly steps: readonly { readonly path: string }[];
 }
 
-/** Returns the undos that wait until the order is resumed. */
-const undoText = ({ steps }: UndoPlan): string =>
-  `Its undo would stop. Still to be undone: ${steps.map(({ path }) => printable(path)).join(', ')}.\n`;
+/** What each instruction says about the undos that are left, in their order. */
+const undoTexts = {
+  suspend: ({ steps }: UndoPlan): string => `Its undo would stop. Still to be undone: ${pathsOf(steps)}.\n`,
+  resume: ({ steps }: UndoPlan, undo: OrderView['undo']): string => {
+    const failed = steps.filter(({ path }) => undo?.stuck.some((each) => each.path === path));
+    const again = failed.length === 0 ? '' : ` Requested again, because it has failed: ${pathsOf(failed)}.`;
+    return steps.length === 0 ? 'Nothing is left to undo.\n' : `Its undo would go on: ${pathsOf(steps)}.${again}\n`;
+  },
+};
+
+const pathsOf = (steps: UndoPlan['steps']): string => steps.map(({ path }) => printable(path)).join(', ');
 
 function planText({ requests = [], completeBy, remainingSeconds }: Plan, { undo }: OrderView): string {
   const sent =
