@@ -12,5 +12,8 @@ export const create = ({ system, environment }: FunctionContext) => {
   if (!definition) throw new Error(`The app has no consumer "${name}". Check REDRESS_CONSUMER.`);
   const ordersFor = (messageId: string) => clientOrders(definition.client ?? name, `${name}/${messageId}`, system);
   const consume = createConsumer(definition, { ...system, ordersFor });
-  return (event: SQSEvent, { stopping }: Invocation) => oneByOne(event, (record) => consume(deliveryOf(record), stopping), system);
+  return (event: SQSEvent, { stopping }: Invocation) => {
+    consume.arrived();
+    return oneByOne(event, (record) => consume(deliveryOf(record), stopping), system);
+  };
 };

@@ -45,6 +45,10 @@ export class CircuitGuard {
   private known: Breaker | undefined;
   private readAt = Number.NEGATIVE_INFINITY;
   private calledAt = Number.NEGATIVE_INFINITY;
+  /** When messages arrived last; undefined if nobody tells. */
+  private arrivedAt: number | undefined;
+  /** Messages have arrived after a rest, and the breaker was not read since then. */
+  private isUnread = false;
   private looking: Promise<void> | undefined;
   private readonly outcomes = new Outcomes();
   /** Moving average of the duration of an answered call. */
@@ -70,7 +74,16 @@ export class CircuitGuard {
   }
 
   private get hasRested(): boolean {
-    return this.options.clock.now() - Math.max(this.calledAt, this.readAt) >= restedMs;
+    return this.isUnread || this.options.clock.now() - Math.max(this.arrivedAt ?? this.calledAt, this.readAt) >= restedMs;
+  }
+
+  /**
+   * Notes that messages have arrived. From then on the process rests between arrivals: what it still handles after its channel was closed is
+   * no sign that it would know of a change.
+   */
+  arrived(): void {
+    this.isUnread = this.hasRested;
+    this.arrivedAt = this.options.clock.now();
   }
 
   /** Returns a permit for a healthy service. */
@@ -195,16 +208,21 @@ export class CircuitGuard {
       return await work();
     } catch (error) {
       if (isFatal(error)) throw error;
-      this.readAt = this.options.clock.now();
+      this.noteRead();
       this.options.telemetry.log('warn', 'failed to access circuit breaker', { agent: this.agent, error });
       return otherwise;
     }
   }
 
+  private noteRead(): void {
+    this.readAt = this.options.clock.now();
+    this.isUnread = false;
+  }
+
   private take(breaker: Breaker | undefined): void {
     const { clock } = this.options;
     const before = this.phaseNow();
-    this.readAt = clock.now();
+    this.noteRead();
     this.last = breaker;
     this.known = phaseOf(breaker, clock.now()) === 'closed' ? undefined : breaker;
     if (before !== 'half-open' && this.phaseNow() === 'half-open') this.limit.reset();

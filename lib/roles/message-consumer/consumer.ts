@@ -25,8 +25,12 @@ export interface ConsumerPorts {
   readonly random?: () => number;
 }
 
-/** Handles one delivery. Rejects if the message could not be handled; the failure policy then decides about it. */
-export type Consume = (delivery: Delivery, stopping: AbortSignal) => Promise<void>;
+export interface Consume {
+  /** Handles one delivery. Rejects if the message could not be handled; the failure policy then decides about it. */
+  (delivery: Delivery, stopping: AbortSignal): Promise<void>;
+  /** Notes that a batch of messages has arrived. */
+  arrived(): void;
+}
 
 /**
  * Creates the server of a consumer's messages. The consumer has a circuit breaker like that of an agent: after an outage, and after an
@@ -60,7 +64,7 @@ export function createConsumer(
     return permit;
   }
 
-  return async (delivery, stopping) => {
+  async function consume(delivery: Delivery, stopping: AbortSignal): Promise<void> {
     const message = messageIn(delivery.body);
     const handle = prepared(message);
     if (!handle) return;
@@ -83,7 +87,9 @@ export function createConsumer(
       await settle(permit, error, stopping);
       throw judged(withoutSecretsIn(error, secrets));
     }
-  };
+  }
+
+  return Object.assign(consume, { arrived: () => guard.arrived() });
 }
 
 function messageIn(body: string): ConsumerMessage {
