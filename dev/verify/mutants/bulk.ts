@@ -43,10 +43,10 @@ export const bulk: readonly Mutant[] = [
     file: run,
     find: `      documents,
     );
-  }`,
+    for (const outcome of infeasible) outcomes`,
     replace: `    );
     for (const outcome of infeasible) await this.ports.documents.putOutcome(this.held.run, outcome);
     if (documents.length < 0) return;
-  }`,
+    for (const outcome of infeasible) outcomes`,
   },
 ];

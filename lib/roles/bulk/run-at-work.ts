@@ -141,10 +141,10 @@ export class RunAtWork {
       const result = await checkOrder(run, this.asked, order, this.ports);
       if (result.ok) for (const agent of result.agents) agents.add(agent);
       else infeasible.push({ orderId, outcome: 'infeasible', at: this.ports.clock.now(), refusals: result.refusals });
-      if (infeasible.length >= keptAtOnce) await this.keep(infeasible.splice(0));
+      if (infeasible.length >= keptAtOnce) await this.keep(infeasible.splice(0), outcomes);
       else await this.held.renew();
     });
-    await this.keep(infeasible);
+    await this.keep(infeasible, outcomes);
     await this.held.save(() => ({ checked: Math.min(count, index * chunkOrders + orders.length), agents: [...agents] }));
   }
 
@@ -152,7 +152,7 @@ export class RunAtWork {
    * Keeps what a check has refused, and counts it, in one write: a process that has lost the run, or that dies, leaves no outcome
    * uncounted.
    */
-  private async keep(infeasible: readonly StoredOutcome[]): Promise<void> {
+  private async keep(infeasible: readonly StoredOutcome[], outcomes: Chunk['outcomes']): Promise<void> {
     if (infeasible.length === 0) return;
     const documents = infeasible.map((outcome) => outcomeDocument(this.held.run, outcome));
     await this.held.save(
@@ -162,6 +162,7 @@ export class RunAtWork {
       }),
       documents,
     );
+    for (const outcome of infeasible) outcomes.set(outcome.orderId, outcome);
   }
 
   /** Carries on a run: verifies, looks at the brakes, and treats as many orders as the rate and the brakes allow in a second. */
