@@ -65,6 +65,8 @@ export class Clients {
   private calls = 0;
   /** Leases that were requested and not released: `host order`. */
   private readonly leases = new Set<string>();
+  /** Numbers of submitted orders: two orders of a client have two keys. */
+  private readonly numbers = new Set<number>();
   /** Damaged orders that somebody has tried to end for good. */
   private readonly tried = new Set<string>();
 
@@ -73,6 +75,8 @@ export class Clients {
   }
 
   submitSomething(number: number, offer?: (typeof offers)[number]): string {
+    if (this.numbers.has(number)) throw new Error(`Two themes of this world submit order-${number}. Give one of them other numbers.`);
+    this.numbers.add(number);
     const { chance, timeline } = this.reach.around;
     const { workflow, body } = offer ?? chance.pick(offers);
     const idempotencyKey = `order-${number}`;

@@ -33,7 +33,7 @@ export function notifyPeople(reach: Reach, clients: Clients, chance: Chance | un
   around.carriedOut('emitted worlds with a notifier');
   for (let changes = chance.between(0, 3); changes > 0; changes--) putGroup(reach, clients, chance);
   for (let number = chance.between(5, 12); number > 0; number--) {
-    const orderId = clients.submitSomething(1000 + number, chance.pick(offers));
+    const orderId = clients.submitSomething(1300 + number, chance.pick(offers));
     // Operators leave it alone while faults last, so its task stays open.
     if (chance.happens(0.5)) clients.leftToRuns.add(orderId);
   }

@@ -75,7 +75,7 @@ function pickAgain(services: Services, clients: Clients, seed: number): void {
   if (!chance) return;
   const orders = new Set<string>();
   for (let number = chance.between(6, 9); number > 0; number--)
-    orders.add(clients.submitSomething(500 + number, chance.pick(pickingOffers)));
+    orders.add(clients.submitSomething(1400 + number, chance.pick(pickingOffers)));
   for (const operation of ['stock.reserve', 'carrier.ship'])
     services.refuses.set(operation, (orderId) => orders.has(orderId) && chance.happens(0.6));
 }

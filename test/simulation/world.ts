@@ -255,7 +255,7 @@ export class World implements Surroundings {
     addThemes(this.reach, this.services, this.clients, this.seed, this.objectOrders);
     this.consumers?.play(this.reach, this.clients);
     const sale = offers.find(({ workflow }) => workflow === 'sale');
-    for (let number = this.edited?.between(2, 4) ?? 0; number > 0; number--) this.clients.submitSomething(600 + number, sale);
+    for (let number = this.edited?.between(2, 4) ?? 0; number > 0; number--) this.clients.submitSomething(1500 + number, sale);
     const restored = restoredIn(this.seed);
     if (restored) restore({ around: this, fleet: this.fleet, queues: this.queues, shared: this.shared, history: this.history }, restored);
     for (const slot of this.fleet.all.length > 0 ? [] : this.chance.happens(0.7) ? ['one', 'two'] : ['one', 'two', 'three'])
