@@ -23,7 +23,7 @@ export function writesIn(
 }
 
 /** Whether an entry says that an activity is undone, alone or with a composite around it. */
-function isUndoOf(program: Program, entry: JournalEntry, path: string): boolean {
+export function isUndoOf(program: Program, entry: JournalEntry, path: string): boolean {
   if (entry.type === 'MarkedCompensated') return isAt(path, entry.path);
   if (entry.type !== 'ActivityClosed' || entry.result !== 'Compensated') return false;
   const undone = undoneBy(program, entry.path);

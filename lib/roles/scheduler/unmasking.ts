@@ -1,5 +1,4 @@
-import { pastOf } from '#core/instructions/past';
-import { subjectOf } from '#ports/records';
+import { isUndoOf } from '#roles/recovery/writes-of';
 import type { Draft } from './draft.ts';
 import { inconsistencyReport } from './inconsistency-report.ts';
 import type { JournalEntry } from './instance.ts';
@@ -24,19 +23,17 @@ export function raiseMasked(draft: Draft): Draft {
   const { loaded, instance } = draft;
   if (!endsInRecovery(draft)) return draft;
   const journal = wholeJournal(loaded.pages ?? [], instance.tail);
-  const past = pastOf(loaded.program, subjectOf(loaded.order), journal);
   return journal.reduce<Draft>((each, entry) => {
     if (entry.type !== 'InconsistencyFound' || !entry.masked) return each;
-    // A step that has run again has read the object again.
-    const hasReadAgain = (path: string) =>
-      journal.some(({ seq, ...later }) => seq > entry.seq && later.type === 'ObjectsUsed' && later.path === path);
-    const uses = entry.masked.uses.filter(({ path }) => stands(past.get(path)?.outcome) && !hasReadAgain(path));
+    // A step that has run again has read the object again. A later run that came to nothing leaves the one before as it is.
+    const uses = entry.masked.uses.filter(({ path }) => {
+      const runs = journal.filter((line) => line.type === 'ObjectsUsed' && line.path === path);
+      const isUndone = (after: number): boolean => journal.some((line) => line.seq > after && isUndoOf(loaded.program, line, path));
+      return runs.every(({ seq }) => seq < entry.seq) && runs.some(({ seq }) => !isUndone(seq));
+    });
     return uses.length === 0 ? each : raised(each, entry, { ...entry.masked, uses });
   }, draft);
 }
-
-/** Whether the effect of a step exists, or may exist. */
-const stands = (outcome: string | undefined): boolean => outcome === 'done' || outcome === 'unknown';
 
 function raised(draft: Draft, { cause }: Masked, about: NonNullable<Masked['masked']>): Draft {
   const report = inconsistencyReport({ cause, ...about });

@@ -115,3 +115,15 @@ test('F-149: a masked undone write is no exception if its step has run again, al
   const { outcome, causes = 0 } = await desk.state(orderId);
   assert.deepEqual([outcome, causes], ['compensated', 0]);
 });
+
+test('F-149: a masked undone write is an exception at the end if a second run of its step was canceled, and the first one is not undone', async (context) => {
+  const { desk, orderId, pack, masked, tell, instruct } = await recovering(context, 'order/reserve', 'take');
+  await desk.answer(pack, failed('PalletFell'));
+  const second = (await desk.requests()).find(({ path }) => path === 'order/reserve');
+  assert.equal((await instruct({ kind: 'recover' })).outcome, 'done');
+  await tell({ ...undoneWrite, uses: [{ path: 'order/reserve', object: 'lot/4710' }] });
+  assert.partialDeepStrictEqual((await masked()).at(-1) ?? {}, { type: 'InconsistencyFound', maskedBy: 'order' });
+  await desk.answer(second as Request, failed('PalletFell'));
+  const { outcome, causes = 0 } = await desk.state(orderId);
+  assert.deepEqual([outcome, causes], ['compensated', 1]);
+});
