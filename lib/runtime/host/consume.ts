@@ -1,5 +1,5 @@
 import type { App } from '#authoring/workflow';
-import { systemClock } from '#ports/clock';
+import { type Clock, systemClock } from '#ports/clock';
 import { SetupError } from '#ports/errors';
 import { queueNames } from '#ports/messages';
 import type { Queues } from '#ports/queues';
@@ -19,6 +19,7 @@ export interface ConsumeOptions {
   readonly environment: { readonly [name: string]: string | undefined };
   /** How long no message may be there before the run ends, in milliseconds. */
   readonly idleMs: number;
+  readonly clock?: Clock;
 }
 
 /** The end of a run. `idle`: no message is left. `closed`: the channel is closed, so its messages wait. */
@@ -36,20 +37,23 @@ const noIssuer = { issuer: { issuer: 'none', audience: 'none', keys: { keys: [] 
  *
  * @throws SetupError if the app has no such consumer.
  */
-export async function consumeUntilIdle({ app, consumer, config, environment, idleMs }: ConsumeOptions): Promise<Consumed> {
+export async function consumeUntilIdle(options: ConsumeOptions): Promise<Consumed> {
+  const { app, consumer, config, environment, idleMs, clock = systemClock } = options;
   const names = (app.consumers ?? []).map(({ name }) => name);
   if (!names.includes(consumer))
     throw new SetupError(`The app has no consumer "${consumer}".`, `Name one of: ${names.join(', ') || 'none is declared'}.`);
-  const clock = systemClock;
   const { close, ...opened } = await openPorts({ app, config, environment, clock });
   const telemetry = createTelemetry({ level: config.logLevel, format: 'text', auditLines: false });
   await recordDefinitions(app.workflows, opened.store, { mayReplace: config.adapters === 'embedded' });
   const without = topologyOf(app).flatMap(({ name }) => (name === `consumer-${consumer}` || name === 'dead-letter' ? [] : [name]));
-  const host = await startHost({ app, config, ports: { ...opened, ...noIssuer, clock, telemetry }, load: loadFunction, without });
   const queue = queueNames.messages(consumer);
+  let idleAt = clock.now();
+  const queues = heard(opened.queues, queue, () => (idleAt = clock.now()));
+  const ports = { ...opened, ...noIssuer, queues, clock, telemetry };
+  const host = await startHost({ app, config, ports, load: loadFunction, without });
   try {
-    for (let idleAt = clock.now(); ; await clock.sleep(lookEveryMs)) {
-      const isBusy = (await waiting(opened.queues, queue)) + (await waiting(opened.queues, queueNames.deadLetters(queue))) > 0;
+    for (; ; await clock.sleep(lookEveryMs)) {
+      const isBusy = (await waiting(queues, queue)) + (await waiting(queues, queueNames.deadLetters(queue))) > 0;
       if (isBusy) idleAt = clock.now();
       const isClosed = (await channelState(consumer, opened.store))?.state === 'closed';
       if (isClosed || clock.now() - idleAt >= idleMs)
@@ -60,6 +64,15 @@ export async function consumeUntilIdle({ app, consumer, config, environment, idl
     await close();
   }
 }
+
+/** Returns queues that report each handled message of one of them. A message that is handled between two looks is seen only here. */
+const heard = (queues: Queues, watched: string, report: () => void): Queues => ({
+  ...queues,
+  async acknowledge(queue, receipts) {
+    await queues.acknowledge(queue, receipts);
+    if (queue === watched) report();
+  },
+});
 
 /** Returns the messages of a queue, with those that are at work or wait for their next delivery. */
 async function waiting(queues: Pick<Queues, 'depth'>, queue: string): Promise<number> {
