@@ -24,12 +24,13 @@ const countingMaxMs = 5_000;
 /** Creates a bulk run. The run then writes down its orders and checks the instruction on each; it starts later, by a call or by `start`. */
 export async function createBulkRun(call: Creation): Promise<Answer | Refusal> {
   const { api, caller, headers, body, requestId } = call;
-  const { reason, ratePerSecond, canary, stopAfterFailures, start = false } = body;
+  const { reason, ratePerSecond, canary, stopAfterFailures, start = false, continues } = body;
   const filter = filterOf(body);
   const isForMany = filter.ids?.length !== 1;
   const chosen = await bulkInstruction(call, isForMany);
   if (isRefusal(chosen)) return chosen;
   const { instruction, solution } = chosen;
+  if (continues !== undefined && !(await api.bulk.run(continues))) return refuse('invalid', { errors: [noSuchRun(continues)] });
   const until = api.clock.now() + countingMaxMs;
   const ports = { store: api.store, now: api.clock.now() };
   if (await meansTooMany(filter, ports, () => api.clock.now() >= until)) return refuse('invalid', { errors: [tooMany] });
@@ -46,6 +47,7 @@ export async function createBulkRun(call: Creation): Promise<Answer | Refusal> {
       canary,
       stopAfterFailures,
       starts: start,
+      continues,
       key: headers['idempotency-key'],
     },
     (run) => {
@@ -57,6 +59,7 @@ export async function createBulkRun(call: Creation): Promise<Answer | Refusal> {
         start,
         filter: shown(filter),
         ...(solution ? { solutionId: solution.id } : {}),
+        ...(continues === undefined ? {} : { continues }),
       };
       const entry = preparedEntry(call, { kind: 'bulk', target: run.id, action: run.kind, reason, before: null, after });
       stored = entry.stored;
@@ -72,6 +75,12 @@ export async function createBulkRun(call: Creation): Promise<Answer | Refusal> {
   const replayed = created.outcome === 'replayed' ? { 'idempotent-replayed': 'true' } : {};
   return json(202, { id }, { headers: { location: `/bulk/${id}`, ...replayed } });
 }
+
+const noSuchRun = (id: string) => ({
+  pointer: '/continues',
+  code: 'no-such-run',
+  detail: `There is no bulk run "${id}". GET /bulk lists them.`,
+});
 
 const tooMany = {
   pointer: '/filter',
@@ -159,7 +168,7 @@ async function wholeView(api: Pick<Call['api'], 'bulk' | 'sinceFrozen'>, run: Bu
 }
 
 function runView(run: BulkRun) {
-  const { id, state, by, reason, createdAt, kind, ratePerSecond, canary, stopAfterFailures, set, pause, stopped, changes } = run;
+  const { id, state, by, reason, createdAt, kind, ratePerSecond, canary, stopAfterFailures, continues, set, pause, stopped, changes } = run;
   return {
     id,
     state,
@@ -170,6 +179,7 @@ function runView(run: BulkRun) {
     ratePerSecond,
     canary,
     stopAfterFailures,
+    ...(continues === undefined ? {} : { continues }),
     ...figuresOf(run),
     frozenAt: set && timeText(set.at),
     paused: pause,

@@ -47,13 +47,15 @@ interface WantedBulk {
   readonly canary?: number | undefined;
   readonly stopAfter?: number | undefined;
   readonly sameForAll?: boolean | undefined;
+  /** The run whose untouched orders this one takes. */
+  readonly continues?: string | undefined;
   /** The idempotency key of the call. Default: a new one. */
   readonly key?: string | undefined;
 }
 
 /** Prepares a bulk run, and shows its progress until all orders are checked. Nothing is sent to an order. */
 export async function preparedBulk(cli: Cli, api: Api, wanted: WantedBulk): Promise<BulkView> {
-  const { filter, work, reason, rate, canary, stopAfter, sameForAll, key = randomUUID() } = wanted;
+  const { filter, work, reason, rate, canary, stopAfter, sameForAll, continues, key = randomUUID() } = wanted;
   const { body: made } = await api.call<{ id: string }>('POST', '/bulk', {
     headers: { 'idempotency-key': key },
     body: {
@@ -64,6 +66,7 @@ export async function preparedBulk(cli: Cli, api: Api, wanted: WantedBulk): Prom
       ...(canary === undefined ? {} : { canary }),
       ...(stopAfter === undefined ? {} : { stopAfterFailures: stopAfter }),
       ...(sameForAll ? { sameForAll } : {}),
+      ...(continues === undefined ? {} : { continues }),
     },
   });
   return followBulk(cli, api, made.id, ({ state }) => state !== 'preparing');

@@ -73,7 +73,7 @@ test('F-158: a bulk run that stopped by itself names what counts, and a new run 
   const untouched = await left(id);
   await page
     .getByRole('alert')
-    .filter({ hasText: /because [23] orders failed: 0 failed again, [23] failed otherwise\. \d orders? (is|are) untouched\./ })
+    .filter({ hasText: /because [23] orders failed: 0 failed again, [23] failed for another reason\. \d orders? (is|are) untouched\./ })
     .waitFor();
   const about = page.getByRole('region', { name: 'What it does' });
   await about.getByText('Stops by itself when 2 have failed').waitFor();
@@ -81,21 +81,33 @@ test('F-158: a bulk run that stopped by itself names what counts, and a new run 
   await about.getByRole('link', { name: 'SwitchedToFail at ship' }).waitFor();
   await page.getByRole('heading', { name: 'Resubmit: SwitchedToFail at ship' }).waitFor();
 
-  const row = page.getByRole('region', { name: 'Orders' }).getByRole('row').filter({ hasText: 'failed otherwise' }).first();
+  const row = page.getByRole('region', { name: 'Orders' }).getByRole('row').filter({ hasText: 'failed for another reason' }).first();
   await row
     .filter({ hasText: /bad-\d/ })
     .filter({ hasText: 'AddressInvalid: shipping answered 422' })
     .waitFor();
+  assert.match((await row.getByRole('link', { name: 'Correct…' }).getAttribute('href')) ?? '', /^#\/orders\/ord_\w+\?do=replace-input$/);
+  const orders = page.getByRole('region', { name: 'Orders' });
+  const listed = Number(/\d+$/.exec(await orders.getByRole('button', { name: /^Failed or not sent/ }).innerText())?.[0]);
+  assert.equal(await orders.locator('tbody tr').count(), listed);
+  assert.equal(await orders.getByRole('row').filter({ hasText: 'not sent' }).count(), untouched.length);
+  await page.getByRole('term').filter({ hasText: 'not sent' }).waitFor();
 
   await page.getByRole('link', { name: `Go on with the other ${untouched.length}…` }).click();
   await shown('/bulk/new', page);
   await page.getByRole('region', { name: 'Which orders' }).getByText(`${untouched.length} orders`).waitFor();
-  await page.getByLabel('Reason, for the audit').fill('The others may be well');
+  assert.equal(await page.getByLabel('Reason, for the audit').inputValue(), 'The carrier answers again');
+  assert.equal(await page.getByLabel('Pause after the first').inputValue(), '');
   await page.locator('main').locator('.btn.go').click();
   await page.getByText(/^ready/).waitFor();
   const next = page.url().split('/').at(-1) ?? '';
   assert.notEqual(next, id);
   assert.deepEqual(await left(next), untouched);
+  const together = page.getByText(`Both runs: `, { exact: false });
+  await together.filter({ hasText: new RegExp(`Continues ${id.slice(0, 12)}.* ${untouched.length} to do, of 10 orders\\.$`) }).waitFor();
+  await together.getByRole('link').click();
+  await page.getByRole('link', { name: `Continued by ${next.slice(0, 12)}` }).waitFor();
+  assert.equal(await page.getByRole('link', { name: /^Go on with the other/ }).count(), 0);
 });
 
 test('F-158: the form of a bulk run explains its brakes, and shows the numbers that apply as values', async () => {
@@ -122,6 +134,26 @@ test('F-158: a bulk run with orders to do does not say that all went well', asyn
   await show(`/bulk/${id}`, page);
   await page.getByText(/^Nothing has failed so far: 1 of \d+ dealt with\.$/).waitFor();
   assert.doesNotMatch(await page.locator('main').innerText(), /as it should|s left/);
+});
+
+test('F-158: the button of a paused bulk run says that the result of its canary is not known yet, and asks before the run goes on', async () => {
+  await system.shop('shipping', { silent: true });
+  const { id } = await call('POST', '/bulk', operator, {
+    filter: { fingerprint: await fingerprint() },
+    instruction: { kind: 'resubmit' },
+    reason: 'The carrier answers again',
+    ratePerSecond: 10,
+    canary: 1,
+    start: true,
+  });
+  await reaches(`/bulk/${id}`, ({ state }) => state === 'paused');
+  await show(`/bulk/${id}`, page);
+  await page.getByRole('button', { name: /^Go on with \d+ orders… \(the first order's result is not known yet\)$/ }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText("Too early: the first order's result is not known yet.").waitFor();
+  await dialog.getByRole('button', { name: 'Back' }).click();
+  await call('POST', `/bulk/${id}/stop`, operator, { reason: 'seen' });
+  await system.shop('shipping', {});
 });
 
 test('F-59: the search has the same words closed and open, and its first entry changes nothing', async () => {

@@ -6,7 +6,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { ProblemNote } from '../../parts/problem.tsx';
 import { ReasonField } from '../../parts/reason-field.tsx';
 import { counted } from '../../parts/text.tsx';
-import { kindName, startText } from './text.tsx';
+import { kindName, startText, unknownText } from './text.tsx';
 
 export type Act = 'start' | 'pause' | 'resume' | 'stop';
 
@@ -24,6 +24,7 @@ export function ActDialog({ act, run, close, done }: { act: Act; run: BulkRun; c
   const mustType = act !== 'stop' && goesTo > typedFrom;
   const leftOut = run.infeasible + run.refused + run.movedOn;
   const failed = run.verified.failedAgain + run.verified.failedOtherwise;
+  const unknown = unknownText(run);
   const send = (): void => {
     post(`/bulk/${run.id}/${act}`, { reason }).then(
       () => {
@@ -70,6 +71,7 @@ export function ActDialog({ act, run, close, done }: { act: Act; run: BulkRun; c
           <>
             <li>{known ? `In each order, it ${kinds[known].does}.` : run.kind}</li>
             <li>{`${counted(leftOut, 'order')} of this run ${leftOut === 1 ? 'is' : 'are'} left out.`}</li>
+            {unknown !== undefined && <li>{`Too early: ${unknown}.`}</li>}
             {failed > 0 && <li>{`${counted(failed, 'order')} of this run failed. The others may fail in the same way.`}</li>}
             <li>{`${run.ratePerSecond} orders a second. You can pause it at any time.`}</li>
           </>

@@ -1,13 +1,15 @@
 import { useState } from 'preact/hooks';
 import { apiPath } from '../../api/client.ts';
 import { usePages } from '../../api/poll.ts';
+import { has } from '../../api/session.ts';
 import type { BulkItem, BulkRun } from '../../api/types.ts';
 import { Chip } from '../../parts/chip.tsx';
 import type { IconName } from '../../parts/icons.ts';
 import { OrderId } from '../../parts/order-id.tsx';
 import { Empty, Skeleton } from '../../parts/states.tsx';
 import { At, Said } from '../../parts/text.tsx';
-import { dealtWith } from './text.tsx';
+import { orderLink } from '../../router.ts';
+import { dealtWith, failuresOf, leftWord } from './text.tsx';
 
 interface Shown {
   readonly word: string;
@@ -24,7 +26,7 @@ function whyNot({ now }: BulkItem): string {
   return processState === 'Processed' ? `The order has ended since then: ${outcome}.` : 'The order has gone on since then.';
 }
 
-function shownOf(item: BulkItem): Shown {
+function shownOf(item: BulkItem, state: BulkRun['state']): Shown {
   const { outcome, verified, refusals } = item;
   const why = refusals?.map(({ code, detail }) => `${code}: ${detail}`).join(' ') ?? '';
   if (outcome === 'infeasible') return { word: 'not possible', tone: 'off', icon: 'cancel', why };
@@ -32,15 +34,24 @@ function shownOf(item: BulkItem): Shown {
   if (outcome === 'moved-on')
     return { word: 'moved on', tone: 'off', icon: 'skip', why: why || 'its exception is no longer the one of the set' };
   if (outcome === 'failed') return { word: 'no answer', tone: 'stop', icon: 'stop', why: why || 'it did not answer in five tries' };
-  if (outcome === 'left') return { word: 'to do', tone: 'off', icon: 'idle', why: '' };
+  if (outcome === 'left') return { word: leftWord(state), tone: 'off', icon: 'idle', why: '' };
   if (verified === 'failed-again') return { word: 'failed again', tone: 'stop', icon: 'stop', why: whyNot(item) };
-  if (verified === 'failed-otherwise') return { word: 'failed otherwise', tone: 'warn', icon: 'stop', why: whyNot(item) };
+  if (verified === 'failed-otherwise') return { word: 'failed for another reason', tone: 'warn', icon: 'stop', why: whyNot(item) };
   if (verified === 'running') return { word: 'not yet known', tone: 'work', icon: 'work', why: '' };
   return { word: verified === 'passed' ? 'passed' : 'applied', tone: 'ok', icon: 'done', why: '' };
 }
 
-const isOtherwise = ({ outcome, verified }: BulkItem): boolean =>
-  outcome !== 'left' && (outcome !== 'applied' || verified === 'failed-again' || verified === 'failed-otherwise');
+const isFailed = ({ verified }: BulkItem): boolean => verified === 'failed-again' || verified === 'failed-otherwise';
+
+/** Whether an order failed or did not get the instruction. What a run has still to do belongs to that only when it is stopped. */
+const isOtherwise = (item: BulkItem, state: BulkRun['state']): boolean =>
+  item.outcome === 'left' ? state === 'stopped' : item.outcome !== 'applied' || isFailed(item);
+
+/** The name of the first tab, and how many orders it has. */
+function otherwiseText({ state, infeasible, refused, movedOn, failed, left, verified }: BulkRun): readonly [string, number] {
+  const count = infeasible + refused + movedOn + failed + failuresOf(verified);
+  return state === 'stopped' ? ['Failed or not sent', count + left] : ['Failed or left out', count];
+}
 
 /** The orders of a run: those that failed or did not get the instruction, until the person chooses all. */
 export function Items({ run }: { run: BulkRun }) {
@@ -50,9 +61,9 @@ export function Items({ run }: { run: BulkRun }) {
     ({ orderId }) => orderId,
     4_000,
   );
-  const shown = isAll ? items.items : items.items.filter(isOtherwise);
-  const { infeasible, refused, movedOn, failed, verified } = run;
-  const otherwise = infeasible + refused + movedOn + failed + verified.failedAgain + verified.failedOtherwise;
+  const shown = isAll ? items.items : items.items.filter((item) => isOtherwise(item, run.state));
+  const { verified } = run;
+  const [otherwiseName, otherwise] = otherwiseText(run);
   const isOver = run.state === 'done' && verified.running === 0 && !items.hasMore;
   return (
     <section class="panel" aria-label="Orders">
@@ -60,7 +71,7 @@ export function Items({ run }: { run: BulkRun }) {
         <h2>{isAll ? 'All orders' : 'What did not pass'}</h2>
         <span class="seg end">
           <button type="button" aria-pressed={!isAll} onClick={() => setAll(false)}>
-            {`Failed or not sent ${otherwise}`}
+            {`${otherwiseName} ${otherwise.toLocaleString('en')}`}
           </button>
           <button type="button" aria-pressed={isAll} onClick={() => setAll(true)}>
             {`All ${run.count}`}
@@ -90,11 +101,14 @@ export function Items({ run }: { run: BulkRun }) {
               <th>Outcome</th>
               <th>Why</th>
               <th class="num">At</th>
+              <th>
+                <span class="vh">Decision</span>
+              </th>
             </tr>
           </thead>
           <tbody>
             {shown.map((item) => (
-              <Row key={item.orderId} item={item} />
+              <Row key={item.orderId} item={item} state={run.state} />
             ))}
           </tbody>
         </table>
@@ -111,9 +125,9 @@ export function Items({ run }: { run: BulkRun }) {
   );
 }
 
-function Row({ item }: { item: BulkItem }) {
+function Row({ item, state }: { item: BulkItem; state: BulkRun['state'] }) {
   const { orderId, reference, at } = item;
-  const { word, tone, icon, why } = shownOf(item);
+  const { word, tone, icon, why } = shownOf(item, state);
   return (
     <tr>
       <td class="fit">
@@ -126,6 +140,21 @@ function Row({ item }: { item: BulkItem }) {
       </td>
       <td class="soft why-not">{why !== '' && <Said>{why}</Said>}</td>
       <td class="fit num soft">{at !== undefined && <At at={at} />}</td>
+      <td class="fit">
+        <Decision item={item} />
+      </td>
     </tr>
+  );
+}
+
+/** Leads from a failed order to what a person can do about it. */
+function Decision({ item }: { item: BulkItem }) {
+  const { orderId, now } = item;
+  if (!isFailed(item) || !now?.fault || !has('operator')) return null;
+  if (now.processState !== 'Error') return <a href={orderLink(orderId)}>Decide…</a>;
+  return now.fault.type === 'OperatorAsked' ? (
+    <a href={orderLink(orderId, { do: 'resubmit' })}>Answer…</a>
+  ) : (
+    <a href={orderLink(orderId, { do: 'replace-input' })}>Correct…</a>
   );
 }

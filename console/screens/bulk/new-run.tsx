@@ -17,7 +17,7 @@ import { forMany } from './text.tsx';
 import { useUntouched } from './use-untouched.ts';
 
 /** The value of a field that a person has not touched: it depends on how many orders there are. */
-const usual = 'usual';
+const usual = '\0';
 
 const filterNames = ['fingerprint', 'workflow', 'fault', 'state'] as const;
 
@@ -34,18 +34,21 @@ export function NewRun() {
   );
   const group = groups.data?.items.find(({ fingerprint }) => fingerprint === filter.fingerprint);
   const about = filter.ids?.length ?? group?.open;
-  const start = { kind: queried('kind') || 'resubmit', reason: '', rate: '10', canary: usual, stopAfter: usual };
+  const start = { kind: queried('kind') || 'resubmit', reason: usual, rate: usual, canary: usual, stopAfter: usual };
   const draft = useDraft(`${person.value?.subject ?? ''} bulk ${from || JSON.stringify(filter)}`, start);
-  const { kind, reason, rate } = draft.value;
+  const { kind } = draft.value;
   const [problem, setProblem] = useState<Problem>();
   const [key] = useState(() => crypto.randomUUID());
   const known = forMany.find((each) => each === kind) ?? 'resubmit';
+  // A run that continues another one keeps its reason and its rate. Its canary has been sent already.
   const defaults = {
-    canary: about === undefined || about < 3 ? '' : String(Math.max(1, Math.ceil(about / 100))),
+    reason: left?.run.reason ?? '',
+    rate: String(left?.run.ratePerSecond ?? 10),
+    canary: from !== '' || about === undefined || about < 3 ? '' : String(Math.max(1, Math.ceil(about / 100))),
     stopAfter: String(usualStopAfter(about ?? 0)),
   };
-  const canary = draft.value.canary === usual ? defaults.canary : draft.value.canary;
-  const stopAfter = draft.value.stopAfter === usual ? defaults.stopAfter : draft.value.stopAfter;
+  const given = (name: keyof typeof defaults): string => (draft.value[name] === usual ? defaults[name] : draft.value[name]);
+  const [reason, rate, canary, stopAfter] = [given('reason'), given('rate'), given('canary'), given('stopAfter')];
   const body = {
     filter,
     instruction: { kind: known },
@@ -53,6 +56,7 @@ export function NewRun() {
     ratePerSecond: Number(rate),
     ...numberOf('canary', canary),
     ...numberOf('stopAfterFailures', stopAfter),
+    ...(from === '' ? {} : { continues: from }),
   };
   const prepare = (): void => {
     setProblem(undefined);
@@ -71,6 +75,7 @@ export function NewRun() {
     `--rate ${rate}`,
     ...(body.canary === undefined ? [] : [`--canary ${body.canary}`]),
     ...(body.stopAfterFailures === undefined ? [] : [`--stop-after ${body.stopAfterFailures}`]),
+    ...(from === '' ? [] : [`--continues ${from}`]),
     `--reason ${quoted(reason || 'why')}`,
   ].join(' ');
   const isEmpty = Object.keys(filter).length === 0;

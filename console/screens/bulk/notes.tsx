@@ -1,9 +1,10 @@
+import { usePages, usePoll } from '../../api/poll.ts';
 import { has } from '../../api/session.ts';
-import type { BulkRun } from '../../api/types.ts';
+import type { BulkRun, ListedBulkRun } from '../../api/types.ts';
 import { Icon } from '../../parts/icon.tsx';
-import { counted } from '../../parts/text.tsx';
+import { counted, shortId } from '../../parts/text.tsx';
 import { href } from '../../router.ts';
-import { type Filter, failedText, failuresOf, forMany } from './text.tsx';
+import { type Filter, failedText, failuresOf, forMany, partsOf } from './text.tsx';
 
 /** The facts about a run that a person should know before anything else. */
 export const Notes = ({ run }: { run: BulkRun }) => {
@@ -19,6 +20,7 @@ export const Notes = ({ run }: { run: BulkRun }) => {
           )}
         </div>
       )}
+      {run.continues !== undefined && <Continues run={run} id={run.continues} />}
       {state === 'stopped' && <Stopped run={run} />}
       {stopped === null && state === 'paused' && paused?.by === 'canary' && (
         <div class={`note ${failuresOf(verified) > 0 ? 'stop' : 'warn'} applied-note`} role="status">
@@ -38,18 +40,50 @@ function Stopped({ run: { id, kind, solutionId, left, stopped, verified } }: { r
       : stopped.code === 'too-many-failures'
         ? `It stopped by itself, because ${counted(failuresOf(verified), 'order')} failed: ${failedText(verified)}.`
         : `It stopped by itself: ${stopped.detail}`;
+  const next = useContinuing(id);
   const isRepeatable = solutionId === undefined && forMany.some((each) => each === kind);
   return (
     <div class={`note ${stopped === null ? 'warn' : 'stop'} applied-note`} role={stopped === null ? 'status' : 'alert'}>
       <Icon name="square" />
       <div class="grow">{`${why} ${left > 0 ? `${counted(left, 'order')} ${left === 1 ? 'is' : 'are'} untouched.` : ''}`}</div>
-      {left > 0 && isRepeatable && has('operator') && (
+      {next !== undefined && <a href={href(`/bulk/${next}`)}>{`Continued by ${shortId(next)}`}</a>}
+      {left > 0 && next === undefined && isRepeatable && has('operator') && (
         <a class="btn" href={href('/bulk/new', { from: id, kind })}>
           {`Go on with the other ${left.toLocaleString('en')}…`}
         </a>
       )}
     </div>
   );
+}
+
+/** Returns the run that takes the untouched orders of a stopped one, if it is among the newest runs. */
+function useContinuing(id: string): string | undefined {
+  const runs = usePages<ListedBulkRun>('/bulk?limit=100', (run) => run.id);
+  return runs.items.find(({ continues }) => continues === id)?.id;
+}
+
+/** Names the run whose untouched orders this one takes, and adds up both. */
+function Continues({ run, id }: { run: BulkRun; id: string }) {
+  const before = usePoll<BulkRun>(`/bulk/${encodeURIComponent(id)}`).data;
+  return (
+    <div class="note work applied-note">
+      <Icon name="many" />
+      <div class="grow">
+        Continues <a href={href(`/bulk/${id}`)}>{shortId(id)}</a>.{before && ` ${togetherText(before, run)}`}
+      </div>
+    </div>
+  );
+}
+
+/** `Both runs: 9 passed, 2 failed again, 4 to do, of 15 orders.` The orders of the second run are some that the first one left. */
+function togetherText(before: BulkRun, run: BulkRun): string {
+  const first = new Map(partsOf(before).map(({ kind, count }) => [kind, count]));
+  const parts = partsOf(run).map(({ kind, name, count }) => {
+    const earlier = first.get(kind) ?? 0;
+    return { name, count: count + (kind === 'left' ? Math.max(0, earlier - run.count) : earlier) };
+  });
+  const some = parts.filter(({ count }) => count > 0).map(({ name, count }) => `${count.toLocaleString('en')} ${name}`);
+  return `Both runs: ${some.join(', ')}, of ${counted(before.count, 'order')}.`;
 }
 
 /** The verdicts about the first orders. A person decides by them about the others. */

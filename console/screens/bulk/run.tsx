@@ -16,7 +16,19 @@ import { useGroupName } from './group-name.ts';
 import { Items } from './items.tsx';
 import { Notes } from './notes.tsx';
 import { Stages } from './stages.tsx';
-import { dealtWith, type Filter, failedText, failuresOf, isHarm, nameOf, Progress, partsOf, startText, stateOf } from './text.tsx';
+import {
+  dealtWith,
+  type Filter,
+  failedText,
+  failuresOf,
+  isHarm,
+  nameOf,
+  Progress,
+  partsOf,
+  startText,
+  stateOf,
+  unknownText,
+} from './text.tsx';
 
 /** One bulk run: whether it goes well, and how to stop it. */
 export function RunScreen({ id }: { id: string }) {
@@ -69,7 +81,8 @@ function Head({ run, ask, refresh }: { run: BulkRun; ask: (act: Act) => void; re
   };
   // A run of mild instructions goes on at once: its set, its effect and its reason stand below the button, and it can be paused. A question
   // comes first if its orders have failed.
-  const asks = isHarm(run) || failuresOf(run.verified) > 0;
+  const unknown = unknownText(run);
+  const asks = isHarm(run) || failuresOf(run.verified) > 0 || unknown !== undefined;
   const start = (act: 'start' | 'resume', done: string): void => (asks ? ask(act) : now(act, run.reason, done));
   const goOn = (): void => start('resume', 'The run goes on. You can pause it at any time.');
   const pause = (): void =>
@@ -92,8 +105,9 @@ function Head({ run, ask, refresh }: { run: BulkRun; ask: (act: Act) => void; re
         </button>
       )}
       {mayAct && run.state === 'paused' && (
-        <button class={`btn ${failuresOf(run.verified) > 0 ? '' : 'go'}`} type="button" onClick={goOn}>
+        <button class={`btn ${failuresOf(run.verified) > 0 || unknown !== undefined ? '' : 'go'}`} type="button" onClick={goOn}>
           {`Go on with ${counted(run.left, 'order')}${asks ? '…' : ''}`}
+          {unknown !== undefined && <span class="muted t-s">{` (${unknown})`}</span>}
         </button>
       )}
       {mayAct && run.state === 'running' && (

@@ -53,7 +53,7 @@ export interface Part {
 }
 
 /** The orders of a run by what became of them. The sum is the size of the set. */
-export function partsOf({ count, infeasible, applied, refused, movedOn, failed, verified }: ListedBulkRun): readonly Part[] {
+export function partsOf({ state, count, infeasible, applied, refused, movedOn, failed, verified }: ListedBulkRun): readonly Part[] {
   const known = verified.running + verified.passed + verified.failedAgain + verified.failedOtherwise;
   // Some kinds, such as suspend, are not verified: they count when they are applied.
   const unverified = Math.max(0, applied - known);
@@ -62,18 +62,21 @@ export function partsOf({ count, infeasible, applied, refused, movedOn, failed, 
     { kind: 'ok', name: unverified > 0 ? 'applied' : 'passed', count: verified.passed + unverified },
     { kind: 'run', name: 'not yet known', count: verified.running },
     { kind: 'bad', name: 'failed again', count: verified.failedAgain },
-    { kind: 'ref', name: 'failed otherwise', count: verified.failedOtherwise },
+    { kind: 'ref', name: 'failed for another reason', count: verified.failedOtherwise },
     { kind: 'out', name: 'left out', count: outside },
-    { kind: 'left', name: 'to do', count: Math.max(0, count - applied - outside) },
+    { kind: 'left', name: leftWord(state), count: Math.max(0, count - applied - outside) },
   ];
 }
+
+/** A stopped run never goes on: its orders without an outcome are not sent any more. */
+export const leftWord = (state: ListedBulkRun['state']): string => (state === 'stopped' ? 'not sent' : 'to do');
 
 /** How many orders the instruction did not help. The brake of the run counts the same ones. */
 export const failuresOf = ({ failedAgain, failedOtherwise }: ListedBulkRun['verified']): number => failedAgain + failedOtherwise;
 
-/** `1 failed again, 2 failed otherwise`: the two parts of `failuresOf`. */
+/** `1 failed again, 2 failed for another reason`: the two parts of `failuresOf`. */
 export const failedText = ({ failedAgain, failedOtherwise }: ListedBulkRun['verified']): string =>
-  `${failedAgain.toLocaleString('en')} failed again, ${failedOtherwise.toLocaleString('en')} failed otherwise`;
+  `${failedAgain.toLocaleString('en')} failed again, ${failedOtherwise.toLocaleString('en')} failed for another reason`;
 
 export const dealtWith = (run: ListedBulkRun): number =>
   partsOf(run).reduce((sum, { kind, count }) => sum + (kind === 'left' ? 0 : count), 0);
@@ -109,6 +112,12 @@ export const isHarm = ({ kind }: Pick<ListedBulkRun, 'kind'>): boolean => {
   const known = kindNames.find((each) => each === kind);
   return known === undefined || kinds[known].harm === true;
 };
+
+/** Why it is too early to go on after the first orders: nobody knows yet whether the instruction helped them. */
+export function unknownText({ state, paused, verified: { running } }: BulkRun): string | undefined {
+  if (state !== 'paused' || paused?.by !== 'canary' || running === 0) return undefined;
+  return running === 1 ? "the first order's result is not known yet" : `the results of ${running} first orders are not known yet`;
+}
 
 /** `Resubmit 10, then ask me`. */
 export const startText = ({ kind, canary, feasible }: BulkRun): string =>

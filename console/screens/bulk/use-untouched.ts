@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { apiPath, get, Problem } from '../../api/client.ts';
 import type { Page } from '../../api/poll.ts';
-import type { BulkItem } from '../../api/types.ts';
+import type { BulkItem, BulkRun } from '../../api/types.ts';
 
 /** Most orders that a filter may name. */
 const idsMax = 5_000;
@@ -11,6 +11,7 @@ export interface Untouched {
   readonly ids: readonly string[];
   /** Whether these are all of them. */
   readonly isAll: boolean;
+  readonly run: BulkRun;
 }
 
 /** Reads the orders that a run has left untouched. Undefined: they are being read, or there is no such run. */
@@ -20,14 +21,15 @@ export function useUntouched(runId: string): Untouched | Problem | undefined {
     if (runId === '') return;
     const ended = new AbortController();
     const read = async (): Promise<Untouched> => {
+      const run = await get<BulkRun>(`/bulk/${encodeURIComponent(runId)}`, { signal: ended.signal });
       const ids: string[] = [];
       let cursor: string | undefined;
       for (;;) {
         const path = apiPath(`/bulk/${encodeURIComponent(runId)}/items`, { outcome: 'left', limit: 100, cursor });
         const { items, next } = await get<Page<BulkItem>>(path, { signal: ended.signal });
         ids.push(...items.map(({ orderId }) => orderId));
-        if (next === null) return { ids, isAll: true };
-        if (ids.length >= idsMax) return { ids, isAll: false };
+        if (next === null) return { ids, isAll: true, run };
+        if (ids.length >= idsMax) return { ids, isAll: false, run };
         cursor = next;
       }
     };

@@ -22,6 +22,7 @@ interface Options extends SolutionOptions {
   rate: number;
   canary?: number;
   stopAfter?: number;
+  continues?: string;
   key?: string;
 }
 
@@ -54,10 +55,11 @@ export const bulkPreview: CliCommand<Options> = {
       .option('--rate <number>', 'orders a second', wholeOption(1, 100), 10)
       .option('--canary <number>', 'pause after so many orders', wholeOption(1, 100_000))
       .option('--stop-after <number>', 'stop when so many orders have failed; default: never', wholeOption(1, 100_000))
+      .option('--continues <id>', 'the bulk run whose untouched orders these are', textOption)
       .option('--key <text>', 'idempotency key: the same key leads to the same run', textOption)
       .addHelpText('after', () => `\n${fieldsHelp()}`),
 
-  async run(cli, { reason, fields, solution, parameter, sameForAll, rate, canary, stopAfter, key, ...given }, [kind = '']) {
+  async run(cli, { reason, fields, solution, parameter, sameForAll, rate, canary, stopAfter, continues, key, ...given }, [kind = '']) {
     const { state, workflow, fingerprint, fault, submittedAfter, submittedBefore, ids } = given;
     const api = await cli.api('operator');
     const chosen = await chosenWork(api, kind, {
@@ -66,7 +68,7 @@ export const bulkPreview: CliCommand<Options> = {
       ...(parameter ? { parameter } : {}),
     });
     const filter = { state, workflow, fingerprint, fault, submittedAfter, submittedBefore, ids };
-    const run = await preparedBulk(cli, api, { filter, work: chosen.body, reason, rate, canary, stopAfter, sameForAll, key });
+    const run = await preparedBulk(cli, api, { filter, work: chosen.body, reason, rate, canary, stopAfter, sameForAll, continues, key });
     const refused = await listed<ItemView>(api, `${bulkPath(run.id)}/items`, { outcome: 'infeasible' }, shownMax);
     const rows = refused.map(({ orderId, refusals }) => [
       listedId(orderId, cli.terminal),

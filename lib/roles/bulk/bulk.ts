@@ -24,6 +24,8 @@ export interface BulkDraft extends BulkAsked {
   readonly canary?: number | undefined;
   readonly stopAfterFailures?: number | undefined;
   readonly starts: boolean;
+  /** The run whose untouched orders this one takes. */
+  readonly continues?: string | undefined;
   /** The idempotency key of the call. It names the run: the same key leads to the same one. */
   readonly key: string;
 }
@@ -154,8 +156,9 @@ function nextOf(run: BulkRun, action: BulkAction): Partial<BulkRun> | string {
 const isCanaryOver = ({ canary, counts, ahead }: BulkRun): boolean => canary !== null && counts.applied + ahead.applied >= canary;
 
 function newRun({ by, key, filter, instruction, solution, ...draft }: BulkDraft, createdAt: number): BulkRun {
-  const { reason, ratePerSecond, canary = null, stopAfterFailures = null, starts } = draft;
-  const settings = { reason, ratePerSecond, canary, stopAfterFailures, starts };
+  const { reason, ratePerSecond, canary = null, stopAfterFailures = null, starts, continues } = draft;
+  const continuing = continues === undefined ? {} : { continues };
+  const settings = { reason, ratePerSecond, canary, stopAfterFailures, starts, ...continuing };
   const asked = hash(
     'sha256',
     JSON.stringify([filter, instruction, settings, ...(solution ? [solution] : [])] as unknown as Json),

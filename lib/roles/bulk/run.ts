@@ -77,6 +77,8 @@ export interface BulkRun {
   readonly stopAfterFailures: number | null;
   /** Whether it starts as soon as it is prepared. */
   readonly starts: boolean;
+  /** The run whose untouched orders this one takes. */
+  readonly continues?: string;
   /** The hash of the call that created it. */
   readonly asked: string;
   readonly set: FrozenSet | null;

@@ -25,6 +25,21 @@ describe('a bulk run that is stopped', () => {
     assert.equal(json.items.filter(({ type }: { type: string }) => type === 'InstructionGiven').length, 0);
   });
 
+  test('F-158: is named by the run that takes its untouched orders, and a run that is not there cannot be named', async () => {
+    const { created, post, run, work, act, ordersInError, ask } = startBulk();
+    const ids = await ordersInError(2);
+    const first = await created({});
+    await work();
+    await act(first, 'stop');
+    const next = await created({ filter: { ids }, continues: first });
+    assert.equal((await run(next)).continues, first);
+    assert.equal('continues' in (await run(first)), false);
+    const listed = (await ask('GET', '/bulk', operator)).json.items as readonly { readonly id: string; readonly continues?: string }[];
+    assert.equal(listed.find(({ id }) => id === next)?.continues, first);
+    const { status, json } = await post({ continues: 'blk_none' });
+    assert.deepEqual([status, json.errors[0].pointer, json.errors[0].code], [422, '/continues', 'no-such-run']);
+  });
+
   test('S36: counts what its check has refused, although the process of the check stood still or has died', async () => {
     for (const end of ['stood still', 'died before', 'died after']) {
       const { created, run, items, work, act, store, running } = startBulk();
