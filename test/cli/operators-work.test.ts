@@ -183,7 +183,10 @@ test('the help of an instruction says whether it asks, and names no folder where
   assert.match(await help('order', 'suspend'), /its work, its undo and its deadlines stop/);
   assert.doesNotMatch(await help('order', 'replace-input'), /--data <folder>/);
   assert.match(await help('order', 'list'), /--data <folder>[\s\S]*redress task list/);
-  assert.match(await help('order', 'watch'), /Exit codes: 0 it has completed, was canceled, or a person has ended it .* 1 it has ended otherwise/);
+  assert.match(
+    await help('order', 'watch'),
+    /Exit codes: 0 it has completed, was canceled, or a person has ended it .* 1 it has ended otherwise/,
+  );
 });
 
 test('a place of an input is dotted or a pointer; text stays text, and other values are JSON', () => {
