@@ -10,6 +10,8 @@ import type { Paint } from './text.ts';
 /** The context of a command: the common settings, and access to the system. */
 export interface Cli {
   readonly terminal: Terminal;
+  /** The words of the command line as they were typed. */
+  readonly args: readonly string[];
   readonly paint: Paint;
   /** Whether to print JSON for machines. */
   readonly json: boolean;

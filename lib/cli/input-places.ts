@@ -1,5 +1,5 @@
 import { isObject, type Json } from '#core/data/json';
-import { partsOf } from '#core/definition/secrets';
+import { mask, partsOf } from '#core/definition/secrets';
 import { UsageError } from './errors.ts';
 
 /** Places of an input that a person changes or sees changed. A place is written as in a program, or as a JSON pointer. */
@@ -59,4 +59,47 @@ export function changedPlaces(before: Json | undefined, after: Json | undefined,
   }
   const [was, is] = [before, after].map((each) => (each === undefined ? 'nothing' : JSON.stringify(each)));
   return was === is ? [] : [`${place === '' ? 'the input' : place}: ${was} becomes ${is}`];
+}
+
+/** Most places of an input among which the likely one is searched. */
+const placesMax = 500;
+
+/**
+ * Returns the place of an input that a text about a fault is most likely about: the one of which it names the value, or most words of the
+ * path; else the first. Undefined if no place can be set.
+ */
+export function likelyPlace(input: Json | undefined, text: string): string | undefined {
+  const said = wordsOf(text);
+  const ranked = placesOf(input, [])
+    .slice(0, placesMax)
+    .map(({ parts, value }) => {
+      const words = parts.flatMap((part) => [...wordsOf(part)]);
+      const named = words.filter((word) => said.has(word)).length;
+      const quotes = typeof value === 'string' && value.length > 2 && text.includes(value) ? 10 : 0;
+      return { place: parts.join('.'), score: named + quotes };
+    });
+  return ranked.toSorted((one, other) => other.score - one.score)[0]?.place;
+}
+
+/** Returns the words of a text or a name, in small letters: `postalCode` has two. */
+const wordsOf = (text: string): ReadonlySet<string> =>
+  new Set(
+    text
+      .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
+      .toLowerCase()
+      .match(/[a-z]{2,}/g) ?? [],
+  );
+
+interface Place {
+  readonly parts: readonly string[];
+  readonly value: Json;
+}
+
+/** Returns the places of an input that hold a value which is not masked, and whose names need no quotes. */
+function placesOf(value: Json | undefined, parts: readonly string[]): readonly Place[] {
+  if (value === undefined || value === mask) return [];
+  if (value === null || typeof value !== 'object') return parts.length === 0 ? [] : [{ parts, value }];
+  return Object.entries(value as { readonly [name: string]: Json }).flatMap(([name, each]) =>
+    /^[\w-]+$/.test(name) ? placesOf(each, [...parts, name]) : [],
+  );
 }

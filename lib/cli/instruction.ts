@@ -1,4 +1,5 @@
 import { aboutCheck } from './about-check.ts';
+import { carryOutHint } from './carry-out-hint.ts';
 import { type CheckView, checkText } from './check-text.ts';
 import type { Cli } from './command.ts';
 import { FailedError, UsageError } from './errors.ts';
@@ -81,7 +82,7 @@ export async function carryOut(
   if (dryRun) {
     const check = await checked();
     cli.print(check, () => checkText(check, cli.paint, aboutCheck(instruction, check, order)));
-    if (check.feasible && finalKinds.has(instruction.kind)) cli.terminal.say(finalText);
+    if (check.feasible) sayHowToCarryOut(cli, finalKinds.has(instruction.kind));
     return check.feasible ? undefined : 1;
   }
   if (finalKinds.has(instruction.kind) && !yes) await confirmed(cli, instruction, checked, order);
@@ -120,7 +121,11 @@ export async function confirmed(
     throw new FailedError('Nothing was changed.');
 }
 
-const finalText = 'This cannot be taken back: without a terminal, add --yes.';
+/** Says after a check how to carry out what it has shown. */
+export function sayHowToCarryOut(cli: Cli, isFinal: boolean): void {
+  if (!cli.json) cli.terminal.say(carryOutHint(cli, isFinal));
+  if (isFinal) cli.terminal.say(cli.json ? 'This cannot be taken back: add --yes.' : 'This cannot be taken back.');
+}
 
 /** Refuses to go on without `--yes` where nobody can be asked: in a script, and with `--json`. */
 export function assertAsks(cli: Pick<Cli, 'terminal' | 'json'>, otherwise: string): void {

@@ -1,3 +1,5 @@
+import type { Json } from '#core/data/json';
+import { likelyPlace } from './input-places.ts';
 import { failedStep, type OrderView, questionType } from './orders.ts';
 import { printable } from './text.ts';
 
@@ -12,8 +14,8 @@ export const resumeHint = (orderId: string): string => `To let it go on: redress
 /** Returns what a person may do next about an order that does not go on by itself. It names no instruction that would be refused now. */
 export function nextSteps(order: OrderView, exception?: ExceptionTags): readonly string[] {
   const { orderId, processState, suspended, fault, undo, taskId } = order;
-  const typed = (command: string, more = ' --dry-run') => `redress order ${command} ${printable(orderId)}${more}`;
-  const marks = undo && undo.stuck.length > 0 ? markSteps(undo, typed) : [];
+  const typed = (command: string, more = '') => `redress order ${command} ${printable(orderId)}${more} --reason '…' --dry-run`;
+  const marks = (undo?.stuck ?? []).map((each) => markStep(each, undo, typed));
   if (suspended) return [`To let it go on: ${typed('resume')}`, ...marks];
   if (processState !== 'Error') {
     const isPaused = undo?.stuck.some(({ nextAt }) => nextAt !== null) ?? false;
@@ -23,10 +25,10 @@ export function nextSteps(order: OrderView, exception?: ExceptionTags): readonly
   if (taskId === undefined || fault?.type === questionType) return [];
   return [
     ...(isAboutInput(order, exception)
-      ? [`To request the failed step with another input: ${typed('replace-input', ' --set NAME=VALUE --dry-run')}`]
+      ? [`To request the failed step with another input: ${typed('replace-input', ` --set ${placeOf(order)}=…`)}`]
       : []),
     `To request the failed step again as it is: ${typed('resubmit')}`,
-    `To go on at another step: ${typed('resume-at', ' --path PATH --dry-run')}. Other ways: redress order --help`,
+    `To go on at another step: ${typed('resume-at', ' --path PATH')}. Other ways: redress order --help`,
   ];
 }
 
@@ -38,10 +40,17 @@ function isAboutInput(order: OrderView, exception: ExceptionTags | undefined): b
   return isOfUser || fault.type === 'RequestRefused' || fault.type.endsWith('Invalid');
 }
 
-type Typed = (command: string, more?: string) => string;
+/** Returns the place of the failed step's input that the fault is most likely about. */
+function placeOf(order: OrderView): string {
+  const { type = '', message = '' } = order.fault ?? {};
+  return likelyPlace(failedStep(order)?.input as Json | undefined, `${type} ${message}`) ?? 'PLACE';
+}
+
+type Undo = NonNullable<OrderView['undo']>;
 
 /** Returns how to mark a stuck undo as done. With several, the path says which. */
-function markSteps({ stuck }: NonNullable<OrderView['undo']>, typed: Typed): readonly string[] {
-  const path = stuck.length > 1 ? ' --path PATH' : '';
-  return [`If ${stuck.length > 1 ? 'one' : 'it'} was undone by hand: ${typed('mark-compensated', `${path} --dry-run`)}`];
+function markStep({ path }: Undo['stuck'][number], undo: Undo | undefined, typed: (command: string, more?: string) => string): string {
+  const isOnly = undo?.stuck.length === 1;
+  const command = typed('mark-compensated', isOnly ? '' : ` --path ${printable(path)}`);
+  return `If ${isOnly ? 'it' : printable(path)} was undone by hand: ${command}`;
 }

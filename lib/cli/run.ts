@@ -32,7 +32,8 @@ export async function runCli(args: readonly string[], { environment, terminal: g
   const terminal = { ...given, say: (line: string) => given.say(typed(line)) };
   let exitCode = 0;
   const program = programOf(commands, terminal, async (command, options, operands) => {
-    exitCode = (await command.run(cliOf(settingsOf(command, options), { environment, terminal, typed }), options, operands)) ?? 0;
+    const cli = cliOf(settingsOf(command, options), { environment, terminal, typed, args });
+    exitCode = (await command.run(cli, options, operands)) ?? 0;
   });
   try {
     await program.parseAsync(helpForm(args), { from: 'user' });
@@ -53,7 +54,7 @@ const helpForm = ([first, ...rest]: readonly string[]): readonly string[] =>
 
 function cliOf(
   { json = false, data, url: givenUrl, token: givenToken }: CommonOptions,
-  { environment, terminal, typed }: Surroundings & Pick<Cli, 'typed'>,
+  { environment, terminal, typed, args }: Surroundings & Pick<Cli, 'typed' | 'args'>,
 ): Cli {
   const config = readConfig(environment);
   const dataFolder = data ?? config.dataFolder;
@@ -62,6 +63,7 @@ function cliOf(
   const given = givenToken ?? (environment['REDRESS_TOKEN'] || undefined);
   return {
     terminal,
+    args,
     json,
     config,
     dataFolder,

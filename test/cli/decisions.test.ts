@@ -123,7 +123,7 @@ describe('instructions at the command line', () => {
     );
     assert.match(
       shown.err,
-      /To stop the undo: redress order suspend \S+ --dry-run\nIf it was undone by hand: redress order mark-compensated/,
+      /To stop the undo: redress order suspend \S+ --reason '…' --dry-run\nIf it was undone by hand: redress order mark-compensated/,
     );
     const turn = (kind: string) => system.redress(['order', kind, orderId, '--reason', 'the account is looked at']);
     assert.equal((await turn('suspend')).exitCode, 0);
@@ -132,7 +132,10 @@ describe('instructions at the command line', () => {
     assert.doesNotMatch(stopped.out, /next request at/);
     assert.match(stopped.out, /^undo of charge +till\.refund +(failed once|keeps failing)/m);
     assert.match((await system.redress(['order', 'mark-compensated', orderId, '--dry-run'])).out, /undo goes on when somebody resumes/);
-    assert.match(stopped.err, /^To let it go on: redress order resume \S+ --dry-run\nIf it was undone by hand: redress order mark-comp/);
+    assert.match(
+      stopped.err,
+      /^To let it go on: redress order resume \S+ --reason '…' --dry-run\nIf it was undone by hand: redress order mark-comp/,
+    );
     assert.doesNotMatch(stopped.err, /retry-undo/);
     const marked = ['order', 'mark-compensated', orderId, '--reason', 'refunded by hand', '--yes'];
     assert.equal((await system.redress([...marked, '--path', 'order/tell'])).exitCode, 1);
@@ -141,7 +144,7 @@ describe('instructions at the command line', () => {
     assert.match(waiting.out, /^undo +of order: 1 undone, 0 left/m);
     assert.match(waiting.out, /^undo of charge +till\.refund +done by hand/m);
     assert.doesNotMatch(waiting.out, /^task /m);
-    assert.match(waiting.err, /^To let it go on: redress order resume \S+ --dry-run\n$/);
+    assert.match(waiting.err, /^To let it go on: redress order resume \S+ --reason '…' --dry-run\n$/);
     const rebuild = async () => (await system.redress(['order', 'rebuild', orderId, '--reason', 'a look', '--dry-run'])).out;
     assert.match(await rebuild(), /The journal tells the state\./);
     assert.equal((await turn('resume')).exitCode, 0);

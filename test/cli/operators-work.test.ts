@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, fault, operation, sequence } from 'redress';
 import * as z from 'zod';
-import { changedPlaces, withPlaces } from '#cli/input-places';
+import { changedPlaces, likelyPlace, withPlaces } from '#cli/input-places';
 import { type RunningSystem, redress, runningSystem, until } from './support.ts';
 
 const AddressInvalid = fault('AddressInvalid');
@@ -63,7 +63,7 @@ describe("the operator's work at the command line (W-05, F-155)", () => {
     assert.match(out, /^input +of order\/ship: \{"address":\{"city":"Berlin","postalCode":"00000"\}\}$/m);
     assert.match(
       err,
-      /^To request the failed step with another input: redress order replace-input \S+ --set NAME=VALUE --dry-run\n.*resubmit/,
+      /^To request the failed step with another input: redress order replace-input \S+ --set address\.postalCode=… --reason '…' --dry-run\n.*resubmit/,
     );
   });
 
@@ -169,7 +169,9 @@ describe("the operator's work at the command line (W-05, F-155)", () => {
     assert.match(out, /Its undo would stop\. Still to be undone: order\/ship, order\/charge\.$/m);
     const marked = await run('order', 'mark-compensated', orderId, '--dry-run');
     assert.match(marked.out, /^counts as undone +order\/ship$[\s\S]*^will be undone +order\/charge +refund$/m);
-    assert.equal(marked.err, 'This cannot be taken back: without a terminal, add --yes.\n');
+    const carried = `To carry it out: redress order mark-compensated ${orderId} --reason '…' --yes\n`;
+    assert.equal(marked.err, `${carried}This cannot be taken back.\n`);
+    assert.equal((await run('order', 'mark-compensated', orderId, '--dry-run', '--json')).err, 'This cannot be taken back: add --yes.\n');
     const refused = await run('order', 'resume', orderId, '--dry-run');
     assert.match(refused.out, /^refused +because\nnot-suspended +/);
   });
@@ -200,4 +202,15 @@ test('a place of an input is dotted or a pointer; text stays text, and other val
   assert.deepEqual(changedPlaces(input, set('address.floor=null')), ['address.floor: 2 becomes null']);
   for (const wrong of ['items.1.sku=x', 'items.x=1', 'nowhere.at=1', 'address.floor.x=1', 'address'])
     assert.throws(() => set(wrong), /--set|has no/, wrong);
+});
+
+test('the likely place of an input is the one that the fault names by its value or its words, and never a masked one', () => {
+  const input = { card: '[secret]', items: [{ sku: 'tea' }], address: { city: 'Bremen', postalCode: '00000' } };
+  assert.equal(likelyPlace(input, 'AddressInvalid No such postal code.'), 'address.postalCode');
+  assert.equal(likelyPlace(input, 'AddressInvalid Bremen is not in Brandenburg.'), 'address.city');
+  assert.equal(likelyPlace(input, 'CardDeclined The bank says no.'), 'items.0.sku');
+  assert.deepEqual(
+    [likelyPlace({ card: '[secret]' }, 'x'), likelyPlace(undefined, 'x'), likelyPlace('tea', 'x')],
+    Array(3).fill(undefined),
+  );
 });

@@ -206,7 +206,8 @@ describe('orders at the command line', () => {
     const { out, err } = await system.redress(['order', 'get', bad]);
     const [, listing = ''] = /^alike +redress (exception list .+)$/m.exec(out) ?? [];
     assert.match((await system.redress(listing.split(' '))).out, new RegExp(`CardDeclined.*${bad}`));
-    assert.match(err, new RegExp(`redress order resubmit ${bad} --dry-run[\\s\\S]*redress order resume-at ${bad} --path PATH --dry-run`));
+    const checked = "--reason '…' --dry-run";
+    assert.match(err, new RegExp(`redress order resubmit ${bad} ${checked}[\\s\\S]*redress order resume-at ${bad} --path PATH ${checked}`));
     assert.equal((await system.redress(['order', 'get', good])).err, '');
   });
 

@@ -1,7 +1,7 @@
 import { type CheckView, checkText } from '#cli/check-text';
 import type { CliCommand } from '#cli/command';
 import { assertOneOrMany, declareInstruction } from '#cli/for-many';
-import { giveInstruction, type InstructionOptions } from '#cli/instruction';
+import { giveInstruction, type InstructionOptions, sayHowToCarryOut } from '#cli/instruction';
 import { reasonFor } from '#cli/options';
 import { type OrderView, onlyStuck, orderPath, resolveOrderId, type Time } from '#cli/orders';
 import { printable, spanText } from '#cli/text';
@@ -33,7 +33,8 @@ const turning = (kind: 'suspend' | 'resume', summary: string): CliCommand<Instru
     const about = undos ? undoTexts[kind](undos.body, order.undo) : '';
     cli.print(answer, () => (isRefused ? checkText(answer, cli.paint) : dryRun ? `${planText(answer, order)}${about}` : ''));
     if (isRefused) return 1;
-    if (!dryRun) cli.terminal.say(`Accepted. To see the order: redress order get ${printable(order.orderId)}`);
+    if (dryRun) sayHowToCarryOut(cli, false);
+    else cli.terminal.say(`Accepted. To see the order: redress order get ${printable(order.orderId)}`);
     return undefined;
   },
 });
