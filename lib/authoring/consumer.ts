@@ -62,7 +62,7 @@ export interface AnyMessageType {
   handle(body: never, context: MessageContext): unknown;
 }
 
-/** A failure count in the consumer's own state, as JSON. `rev` rises with every write. */
+/** A failure count in the consumer's own state, as JSON. `rev` rises with every write. In a column of a database it needs 64 bits. */
 export interface OwnFailureCount {
   readonly rev: number;
   readonly failures: number;

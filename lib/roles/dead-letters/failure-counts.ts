@@ -56,6 +56,12 @@ const racesMax = 25;
 const correctionsMax = 4;
 const correctionPauseMs = 100;
 
+/**
+ * Returns the rev with which a count begins. A success removes the count, and the next failure begins another one: with the same rev, a writer
+ * that has read the removed one would overwrite it. Fewer than a thousand writes follow within a millisecond.
+ */
+const firstRev = (now: number): number => now * 1000;
+
 /** Error of an attempt that has begun. The process replaces or removes it after the attempt, unless it crashes. */
 export const noFailures = 'Processing began, and no result was reported.';
 
@@ -87,7 +93,7 @@ export function createFailureCounts({ store, clock, consumers = [] }: CountPorts
     const changed = await compareAndSet(async () => {
       const count = apply(found.count);
       if (!count && found.rev === 0) return found;
-      const rev = found.rev + 1;
+      const rev = found.rev === 0 ? firstRev(now) : found.rev + 1;
       const content = { ...count } as unknown as JsonObject;
       const answer = count
         ? await documents.putDocument({ collection, id, rev, content, expiresAt: now + keptForMs }, found.rev)
