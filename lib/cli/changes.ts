@@ -116,8 +116,8 @@ function took(step: StepView): string {
 function endLine(order: OrderView): string {
   const { processState, outcome, output, fault, submittedAt, updatedAt } = order;
   if (processState === 'Processed') {
-    const result = output !== undefined ? `: ${JSON.stringify(output)}` : endReason(order);
-    return `${outcome ?? 'processed'} after ${spanText(timeOf(updatedAt) - timeOf(submittedAt))}${result}`;
+    const result = output !== undefined ? `: ${JSON.stringify(output)}` : `${order.endedBy ? ',' : ''}${endReason(order)}`;
+    return `${outcome ?? 'processed'} ${spanText(timeOf(updatedAt) - timeOf(submittedAt))} after its submission${result}`;
   }
   if (fault?.type === questionType) return `waits for an answer${fault.message === undefined ? '' : `: ${fault.message}`}`;
   return `blocked${fault ? `: ${faultText(fault)}` : ''}`;

@@ -84,7 +84,7 @@ describe('the messages to a watcher of an order', () => {
       steps: [charge({ status: 'Closed', result: 'Compensated' })],
     });
     assert.deepEqual(changesBetween(requested, undoing), ['charge is being undone']);
-    assert.deepEqual(changesBetween(undoing, undone), ['charge undone', 'compensated after 4.0 s']);
+    assert.deepEqual(changesBetween(undoing, undone), ['charge undone', 'compensated 4.0 s after its submission']);
   });
 
   test('include a reset and a suspension', () => {

@@ -102,7 +102,7 @@ describe('instructions at the command line', () => {
     const orderId = await submitted();
     await system.reaches(orderId, ({ steps }) => steps[1].status === 'Closed');
     const { out } = await system.redress(['order', 'plan', orderId]);
-    assert.match(out, /order\/charge +till\.refund +\{"id":"c-1"\}/);
+    assert.match(out, /^would be undone +by +with\norder\/charge +till\.refund +\{"id":"c-1"\}/);
     assert.match(out, /Steps without an undo, which would stay as they are: order\/tell\./);
     assert.deepEqual((await system.redress(['order', 'plan', orderId, '--json'])).json.steps.length, 1);
     assert.equal((await system.redress(['order', 'plan', orderId, '--undo', 'nowhere'])).exitCode, 1);

@@ -158,7 +158,7 @@ describe("the operator's work at the command line (W-05, F-155)", () => {
     await system.reaches(orderId, ({ processState }) => processState === 'Processed');
     assert.match((await run('order', 'get', orderId)).out, /^state +Processed, canceled by cli: she changed her mind$/m);
     const watched = await run('order', 'watch', orderId);
-    assert.match(watched.out, /^canceled after .* s by cli: she changed her mind$/m);
+    assert.match(watched.out, /^canceled .* s after its submission, by cli: she changed her mind$/m);
     assert.equal(watched.exitCode, 0, 'somebody wanted this end');
     assert.match((await run('order', 'list', '--outcome', 'canceled')).out, new RegExp(`^${orderId} +canceled +fulfil-order`, 'm'));
   });
@@ -182,6 +182,7 @@ test('the help of an instruction says whether it asks, and names no folder where
   for (const kind of ['mark-compensated', 'cancel', 'skip', 'terminate'])
     assert.match(await help('order', kind), /--yes do not ask; this command cannot be taken back/);
   for (const kind of ['suspend', 'resubmit', 'replace-input']) assert.match(await help('order', kind), /--yes with --all: start without/);
+  assert.match(await help('order', 'replace-input'), /where there is text now, it stays text/);
   assert.match(await help('order', 'suspend'), /its work, its undo and its deadlines stop/);
   assert.doesNotMatch(await help('order', 'replace-input'), /--data <folder>/);
   assert.match(await help('order', 'list'), /--data <folder>[\s\S]*redress task list/);

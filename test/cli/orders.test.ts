@@ -53,7 +53,7 @@ describe('orders at the command line', () => {
     assert.match(out, /^ord_[a-z2-7]{52}\n/);
     assert.match(out, /\nreserve ok \d\.\d s\n/);
     assert.match(out, /\ncharge ok \d\.\d s\n/);
-    assert.match(out, /\ncompleted after \d\.\d s\n$/);
+    assert.match(out, /\ncompleted \d\.\d s after its submission\n$/);
   });
 
   test('--watch has exit code 1 for an order in Error, and prints the reason and the remedy', async () => {

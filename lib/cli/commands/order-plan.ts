@@ -38,7 +38,7 @@ const finishedText = ({ outcome }: OrderView): string => `The order is finished 
 
 function planText({ steps, withoutUndo }: Plan, paint: Paint): string {
   const rows = steps.map((step) => [step.path, `${step.agent}.${step.operation}`, inputText(step)]);
-  const undone = rows.length === 0 ? 'Nothing would be undone.\n' : table(['undone', 'by', 'with'], rows, paint);
+  const undone = rows.length === 0 ? 'Nothing would be undone.\n' : table(['would be undone', 'by', 'with'], rows, paint);
   const left = withoutUndo.map(({ path }) => printable(path)).join(', ');
   return left === '' ? undone : `${undone}Steps without an undo, which would stay as they are: ${left}.\n`;
 }

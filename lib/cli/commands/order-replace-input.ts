@@ -24,7 +24,7 @@ export const orderReplaceInput: CliCommand<Options> = {
       .option('--path <path>', 'the activity; optional where one is blocked', textOption)
       .option(
         '--set <place=value...>',
-        'change these places of the present input: address.postalCode=10115, items.0.sku=tea, or with JSON pointers; a value is JSON, or else text',
+        'change these places of the present input: address.postalCode=10115, items.0.sku=tea, or with JSON pointers; a value is JSON, or else text; where there is text now, it stays text: 10115 becomes "10115"',
       )
       .option('--data <json>', 'the whole input instead: JSON, @file, or @- for standard input'),
 
