@@ -1,7 +1,8 @@
 /**
  * `sh bin/run dev/tools/deployed-check.ts [SERVER ...] [TEST.ts ...]` deploys the stack to servers that speak AWS's protocols, runs the
- * tests of `test/deployed`, and destroys the stack. One of those tests updates the stack while orders run. The tests of
- * `test/deployed/by-hand` take too long for every run: they run only if they are named. Prints one line of JSON for each server.
+ * tests of `test/deployed`, and destroys the stack. One of those tests updates the stack while orders run. Each test in
+ * `test/deployed/examples` has a stack of its own, with the app of its example. The tests of `test/deployed/by-hand` take too long for
+ * every run: they run only if they are named. Prints one line of JSON for each server.
  */
 import { readFileSync } from 'node:fs';
 import { type AwsEmulator, environmentAt, freePort, localOutputs } from './aws/emulator.ts';
@@ -51,6 +52,32 @@ async function started(name: string): Promise<AwsEmulator | Error | undefined> {
   }
 }
 
+/** A stack with its tests. */
+interface Stack {
+  readonly name: string;
+  /** Options of the CDK. */
+  readonly options: readonly string[];
+  readonly tests: readonly string[];
+}
+
+function ofExample(name: string, app: string): Stack {
+  const options = [`app=${app}`, `stack=${name}`, `name=${name}`, 'removal=destroy'].flatMap((each) => ['-c', each]);
+  return { name, options, tests: [`test/deployed/examples/${name}.deployed.ts`] };
+}
+
+/** Returns the stacks to deploy: all, or those of the named tests. */
+function stacks(): readonly Stack[] {
+  const examples = [
+    ofExample('goods-receipt', 'examples/goods-receipt/app.ts'),
+    ofExample('expenses', 'test/deployed/examples/expenses-app.ts'),
+  ];
+  const orders = { name: 'orders', options: [], tests: [] };
+  if (files.length === 0) return [orders, ...examples];
+  const named = examples.filter(({ tests }) => tests.some((each) => files.includes(each)));
+  const others = files.filter((file) => !named.some(({ tests }) => tests.includes(file)));
+  return [...(others.length > 0 ? [{ ...orders, tests: others }] : []), ...named];
+}
+
 async function check({ name, endpoint }: AwsEmulator): Promise<boolean> {
   const ports = { SHOP_PORT: String(await freePort()), SIGN_IN_PORT: String(await freePort()) };
   const env = { ...environmentAt(endpoint, 'us-east-1'), REDRESS_DATA: `${root}cdk.out/data-${name}`, ...ports };
@@ -62,16 +89,21 @@ async function check({ name, endpoint }: AwsEmulator): Promise<boolean> {
     seconds[title] = Math.round((performance.now() - startedAt) / 1000);
     return code === 0;
   };
-  const deployed = await step('deploy', ['dev/tools/deploy-local.ts']);
-  const tested = deployed && (await step('test', ['dev/tools/test-deployed.ts', ...files]));
-  const table = deployed ? outputOf('TableName') : '';
-  // Quiet, because the failures of the tests must be the last output.
-  const destroyed = deployed && (await step('destroy', ['dev/tools/deploy-local.ts', 'destroy'], true));
+  const tables: string[] = [];
+  const passes = async ({ name, options, tests }: Stack): Promise<boolean> => {
+    if (!(await step(`deploy ${name}`, ['dev/tools/deploy-local.ts', 'deploy', ...options]))) return false;
+    const tested = await step(`test ${name}`, ['dev/tools/test-deployed.ts', ...tests]);
+    tables.push(outputOf('TableName'));
+    // Quiet, because the failures of the tests must be the last output.
+    return (await step(`destroy ${name}`, ['dev/tools/deploy-local.ts', 'destroy', ...options], true)) && tested;
+  };
+  const failed: string[] = [];
+  for (const stack of stacks()) if (failed.length === 0 && !(await passes(stack))) failed.push(stack.name);
   const left = await leftovers(endpoint);
   // The stack keeps its table, because orders outlive the stack. The store contract in `test/deployed` leaves tables named `redress-…`.
-  const clean = left.tables.every((name) => name === table || name.startsWith('redress-')) && left.others.length === 0;
-  process.stdout.write(`${JSON.stringify({ server: name, deployed, tested, destroyed, left, seconds })}\n`);
-  return deployed && tested && destroyed && clean;
+  const clean = left.tables.every((name) => name === tables[0] || name.startsWith('redress-')) && left.others.length === 0;
+  process.stdout.write(`${JSON.stringify({ server: name, failed, left, seconds })}\n`);
+  return failed.length === 0 && clean;
 }
 
 function outputOf(name: string): string {

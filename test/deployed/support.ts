@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import { SNSClient, SubscribeCommand, UnsubscribeCommand } from '@aws-sdk/client-sns';
@@ -65,9 +66,14 @@ interface CallOptions {
   readonly headers?: { readonly [name: string]: string };
 }
 
-/** A body for `POST /orders` from the samples. */
-export const sample = (name: string): { readonly order: unknown } & { readonly [field: string]: unknown } =>
-  JSON.parse(readFileSync(new URL(`../../examples/orders/samples/${name}.json`, import.meta.url), 'utf8'));
+type Sample = { readonly [field: string]: unknown };
+
+/** A file of JSON of the examples. */
+export const sampleIn = (path: string): Sample =>
+  JSON.parse(readFileSync(new URL(`../../examples/${path}`, import.meta.url), 'utf8')) as Sample;
+
+/** A body for `POST /orders` from the samples of the orders. */
+export const sample = (name: string): Sample => sampleIn(`orders/samples/${name}.json`);
 
 /**
  * Posts an order. A server that replaces a function may end it in the middle of a call. A client without an answer, or with a 5xx,
@@ -96,6 +102,18 @@ export async function eventually<T>(what: string, look: () => Promise<T | undefi
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
   throw new Error(`${what}: not within ${withinMs / 1000} s`);
+}
+
+/** Calls the API as an operator, again if a local server has no process for the function. */
+export async function asked<T>(method: string, path: string, body?: object, more: CallOptions['headers'] = {}): Promise<T> {
+  const headers = { 'idempotency-key': `${runId}-${path}`, ...more };
+  return eventually(`an answer to ${method} ${path}`, async () => {
+    const answer = await call(method, path, { role: 'operator', ...(body ? { body, headers } : {}) }).catch(() => undefined);
+    if (!answer || answer.status >= 500 || answer.status === 429) return undefined;
+    const text = await answer.text();
+    assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
+    return JSON.parse(text) as T;
+  });
 }
 
 /** Waits until the order has ended or waits for a person. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BulkView } from '#cli/bulk';
 import { serviceNames } from '../../../examples/shop/services.ts';
-import { call, disturb, effects, eventually, killFunction, type Order, runId, sample, submit } from '../support.ts';
+import { asked, disturb, effects, eventually, killFunction, type Order, sample, submit } from '../support.ts';
 
 /** `BULK_ORDERS=50` plays fewer. */
 const orders = Number(process.env['BULK_ORDERS'] || 500);
@@ -83,18 +83,6 @@ const restOf = (orderId: string): Promise<Order> =>
     const order = await asked<Order>('GET', `/orders/${orderId}`);
     return order.processState === 'Processed' || order.processState === 'Error' ? order : undefined;
   });
-
-/** Calls the API as an operator, again if a local server has no process for the function. */
-async function asked<T>(method: string, path: string, body?: object): Promise<T> {
-  const headers = { 'idempotency-key': `${runId}-${path}` };
-  return eventually(`an answer to ${method} ${path}`, async () => {
-    const answer = await call(method, path, { role: 'operator', ...(body ? { body, headers } : {}) }).catch(() => undefined);
-    if (!answer || answer.status >= 500 || answer.status === 429) return undefined;
-    const text = await answer.text();
-    assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
-    return JSON.parse(text) as T;
-  });
-}
 
 /** Four at a time: a local server starts a process for each further call at once. */
 async function inFours<T, R>(all: readonly T[], work: (each: T) => Promise<R>): Promise<readonly R[]> {
