@@ -2,13 +2,14 @@ import type * as z from 'zod';
 import type { Json } from '#core/data/json';
 import { generalized } from '#core/solutions/generalize';
 import { type SolutionInstruction, solutionLimits, type UsedSolution } from '#core/solutions/solution';
-import type { TaskRecord } from '#ports/tasks';
+import { hasOrder, type TaskRecord } from '#ports/tasks';
 import { withValues } from '#roles/bulk/fill';
 import { newSolution, newSolutionId } from '#roles/solutions/solutions';
 import { filledSolution, parameterPointer } from '#roles/solutions/use';
 import { bodyProblems } from '#roles/submission/submission';
 import { heldBy } from '#roles/tasks/act';
 import { preparedEntry } from './audited.ts';
+import { acknowledgeDestination } from './destination-tasks.ts';
 import { type Around, instructOrder } from './instructions.ts';
 import { conflict, isRefusal, type Refusal, refuse } from './problem.ts';
 import type { Answer, Call } from './route.ts';
@@ -27,6 +28,7 @@ export async function resolveTask(call: Resolving): Promise<Answer | Refusal> {
   const { reason, dryRun } = body;
   const task = await api.tasks.task(id);
   if (!task) return refuse('not-found');
+  if (!hasOrder(task)) return acknowledgeDestination(call);
   if (task.resolution && !dryRun)
     return (await replayed(call, task)) ?? conflict([`${task.resolution.by} has resolved the task, so it needs nobody any more.`]);
   const isOthers = task.assignee !== undefined && task.assignee !== caller.subject && !caller.roles.has('admin');

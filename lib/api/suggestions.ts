@@ -6,7 +6,7 @@ import { filledPlaces } from '#core/solutions/places';
 import { ranked, type SolutionFigures } from '#core/solutions/rank';
 import { type Solution, solutionLimits } from '#core/solutions/solution';
 import { timeText } from '#ports/messages';
-import type { TaskRecord } from '#ports/tasks';
+import { hasOrder, type TaskRecord } from '#ports/tasks';
 import { allSettledOrThrow } from '#ports/util/all-settled';
 import { withValues } from '#roles/bulk/fill';
 import { exceptionOf } from '#roles/exceptions/read';
@@ -28,7 +28,7 @@ interface Applying {
 
 /** Returns the solutions that apply to the exception of an open task, the most trusted first. */
 export async function suggestionsFor(call: Call, task: TaskRecord) {
-  if (task.resolution || task.kind === 'dead-letter') return [];
+  if (task.resolution || !hasOrder(task)) return [];
   const all = await call.api.solutions.list();
   if (all.length === 0) return [];
   const facts = await factsFor(call.api, task, all);

@@ -1,7 +1,7 @@
 import { resolveTask } from './resolve.ts';
 import { type Route, route } from './route.ts';
 import { pageOf } from './schemas/common.ts';
-import { Instructed, InstructionCheck, InstructionHeaders, KeyHeaders } from './schemas/instructions.ts';
+import { InstructionHeaders, KeyHeaders } from './schemas/instructions.ts';
 import * as tasks from './schemas/tasks.ts';
 import { assignTask, claimTask, commentOnTask, listAllTasks, releaseTask, showTask } from './tasks.ts';
 
@@ -77,8 +77,11 @@ export const taskRoutes: readonly Route[] = [
     headers: InstructionHeaders,
     body: tasks.ResolveBody,
     answers: {
-      200: { description: 'With dryRun: the check of the instruction. Nothing was changed.', schema: InstructionCheck },
-      202: { description: 'The instruction is carried out, and its write resolves the task.', schema: Instructed },
+      200: { description: 'With dryRun: the check of the instruction. Nothing was changed.', schema: tasks.TaskCheck },
+      202: {
+        description: 'The instruction is carried out, and its write resolves the task. Of a task without an order: the resolved task.',
+        schema: tasks.Resolved,
+      },
     },
     refusals: ['not-found', 'infeasible', 'conflict', 'locked', 'stale', 'precondition-required', 'idempotency-key-reused'],
     handle: resolveTask,

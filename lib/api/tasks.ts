@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { JsonObject } from '#core/data/json';
 import { timeText } from '#ports/messages';
-import type { TaskRecord, TaskResolution } from '#ports/tasks';
+import { hasOrder, type TaskRecord, type TaskResolution } from '#ports/tasks';
 import { exceptionGroups } from '#roles/exceptions/groups';
 import { readableHead } from '#roles/scheduler/load';
 import type { Act } from '#roles/tasks/act';
@@ -58,9 +58,6 @@ export async function showTask(call: Call): Promise<Answer | Refusal> {
   );
 }
 
-/** A task about a destination of the notifier has no order. */
-const hasOrder = ({ kind }: TaskRecord): boolean => kind !== 'dead-letter';
-
 function objectsOf(task: TaskRecord) {
   const { orderId, fault } = task;
   if (!hasOrder(task)) return [];
@@ -87,12 +84,12 @@ export const commentOnTask = (call: Acting<z.output<typeof CommentBody>>): Promi
   actOn(call, { action: 'comment', ...call.body });
 
 /** Carries out an act of a person on a task. The order does not change. */
-async function actOn(call: Acting, act: Act): Promise<Answer | Refusal> {
+export async function actOn(call: Acting, act: Act): Promise<Answer | Refusal> {
   const { api, caller, requestId, id, headers } = call;
   const { subject: by, roles } = caller;
   const acted = await audited(
     call,
-    { kind: 'task', target: id, action: act.action, reason: act.action === 'comment' ? act.text : null },
+    { kind: 'task', target: id, action: act.action, reason: reasonOf(act) },
     (entry) =>
       api.tasks.act(id, {
         act,
@@ -118,6 +115,11 @@ async function actOn(call: Acting, act: Act): Promise<Answer | Refusal> {
       return json(200, taskView(task, api.clock.now()), { orderId, ...replayed });
     }
   }
+}
+
+function reasonOf(act: Act): string | null {
+  if (act.action === 'comment') return act.text;
+  return act.action === 'resolve' ? act.reason : null;
 }
 
 const personsOf = ({ state, assignee, group }: TaskRecord): JsonObject => ({ state, assignee: assignee ?? null, group: group ?? null });

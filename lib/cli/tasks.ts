@@ -9,9 +9,10 @@ import { listedId, printable, table } from './text.ts';
 export interface TaskView {
   readonly id: string;
   readonly rev: number;
-  readonly orderId: string;
+  /** Absent if the task is about a destination of messages. */
+  readonly orderId?: string;
   readonly reference?: string;
-  readonly workflow: { readonly name: string; readonly version: number };
+  readonly workflow?: { readonly name: string; readonly version: number };
   readonly kind: string;
   readonly state: string;
   readonly group?: string;
@@ -55,7 +56,6 @@ export const tasksText = (tasks: readonly TaskView[], { paint, terminal }: Pick<
           aboutTask(task),
           task.group ?? '',
           task.assignee ?? '',
-          // A task about a destination of the notifier has no order.
           task.orderId ? listedId(task.orderId, terminal) : '',
           task.reference ?? '',
           task.id,
@@ -84,13 +84,15 @@ export function taskText(task: TaskView): string {
   } = task;
   const lines = [
     `${aboutTask(task)}${fault ? `: ${fault.message}` : ''}`,
-    `  of order      ${orderId}, ${workflow.name}@${workflow.version}${fault?.source === undefined ? '' : `, ${fault.source}`}`,
+    ...(orderId && workflow
+      ? [`  of order      ${orderId}, ${workflow.name}@${workflow.version}${fault?.source === undefined ? '' : `, ${fault.source}`}`]
+      : []),
     `  kind          ${kind}`,
     `  state         ${state}${assignee === undefined ? '' : `, by ${assignee}`}${task.verified === undefined ? '' : `, ${task.verified}`}`,
     ...(group === undefined ? [] : [`  group         ${group}`]),
     `  due           ${dueAt}${overdue ? ' (overdue)' : ''}`,
     ...(question?.schema ? [`  answer        ${JSON.stringify(question.schema)}`] : []),
-    ...(text === undefined ? [] : [`  a rule says   ${text}`]),
+    ...(text === undefined || !orderId ? [] : [`  a rule says   ${text}`]),
     ...candidates.map(({ name, why }) => `  rule          ${name} (${why})`),
     ...suggestions.map((each) => `  solution      ${suggestionText(each)}`),
     ...comments.map(({ by, at, text: said }) => `  comment       ${by} at ${at}: ${said}`),
@@ -104,6 +106,9 @@ export function taskText(task: TaskView): string {
 const resolvedText = ({ by, at, reason, instruction, solutionId }: NonNullable<TaskView['resolution']>): string =>
   `by ${by} at ${at}${instruction ? ` with ${instruction.kind}` : ''}${solutionId === undefined ? '' : ` (solution ${solutionId})`}${reason === null ? '' : `: ${reason}`}`;
 
+/** The second form is of a task about a destination of messages: its number is a day. */
+const wholeId = /^tsk_(?:[a-z2-7]{52}_\d+|notifications[a-z0-9]+_\d{5,})$/;
+
 /**
  * Resolves a task's id, that of its order, or the beginning of either, to the full id of one task. `alsoResolved`: an order without an open
  * task stands for its newest resolved one.
@@ -111,10 +116,10 @@ const resolvedText = ({ by, at, reason, instruction, solutionId }: NonNullable<T
 export async function resolveTaskId(cli: Cli, given: string, { alsoResolved = false } = {}): Promise<string> {
   const api = await cli.api('viewer');
   const text = given.replace(/…$/, '');
-  if (/^tsk_[a-z2-7]{52}_\d+$/.test(text)) return text;
+  if (wholeId.test(text)) return text;
   const tasks = await listed<TaskView>(api, '/tasks', {}, lookedAtMax);
   const matching = tasks.filter(({ id, orderId }) =>
-    [id, id.slice('tsk_'.length), orderId].some((each) => text !== '' && each.startsWith(text)),
+    [id, id.slice('tsk_'.length), orderId].some((each) => text !== '' && each?.startsWith(text)),
   );
   const [only, ...others] = matching;
   const resolved = !only && alsoResolved ? await newestResolved(api, text) : undefined;

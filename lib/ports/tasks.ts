@@ -104,3 +104,6 @@ export const taskLimits = {
   commentsMax: 100,
   callsMax: 20,
 } as const;
+
+/** A task about a destination of the notifier has no order: its `orderId` names none. */
+export const hasOrder = ({ kind }: Pick<TaskRecord, 'kind'>): boolean => kind !== 'dead-letter';

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { openEmbedded } from '#adapters/sqlite/open';
+import { systemClock } from '#ports/clock';
+import { createDeadDestinations } from '#roles/notifier/dead-destinations';
+import { deadDelivery } from '../support/dead-delivery.ts';
 import { declined, type RunningSystem, runningSystem } from './support.ts';
 
 describe('tasks at the command line', () => {
@@ -100,5 +104,28 @@ describe('tasks at the command line', () => {
     assert.equal((await resolve('resubmit', '--fields', 'no JSON')).exitCode, 2);
     assert.equal((await resolve('nonsense')).exitCode, 1);
     assert.equal((await task()).state, 'open');
+  });
+
+  test('F-153: the task of a destination without messages is shown, found, checked and acknowledged, and says how to mend it', async (context) => {
+    const { store, database } = openEmbedded(system.folder, { clock: systemClock });
+    context.after(() => database.close());
+    await createDeadDestinations({ store, clock: systemClock, dueMs: 3_600_000 }).open(deadDelivery);
+    const [{ id }] = (await system.redress(['task', 'list', '--kind', 'dead-letter', '--json'])).json.items;
+    assert.equal((await task()).orderId, blocked, 'tasks of orders are found beside it');
+    const shown = await system.redress(['task', 'show', id.slice(0, 30)]);
+    assert.match(shown.out, /^Messages for the group claims do not reach https:\/\/room\.example/);
+    assert.doesNotMatch(shown.out, /of order|a rule says/);
+    assert.match(shown.err, /redress group list[\s\S]*redress task resolve tsk_notifications\S+ acknowledge --reason/);
+    assert.match((await system.redress(['task', 'claim', id])).out, /state +claimed, by cli/);
+    const resolved = (kind: string, ...more: readonly string[]) =>
+      system.redress(['task', 'resolve', id, kind, '--reason', 'the room is gone', ...more]);
+    const refused = await resolved('resubmit');
+    assert.deepEqual([refused.exitCode, /has no order to instruct/.test(refused.err)], [1, true], refused.err);
+    assert.deepEqual([(await resolved('resubmit', '--dry-run')).exitCode, (await resolved('acknowledge', '--dry-run')).exitCode], [1, 0]);
+    assert.deepEqual(await resolved('acknowledge').then(({ exitCode, out }) => [exitCode, out]), [
+      0,
+      'The task is resolved. Nothing else has changed.\n',
+    ]);
+    assert.match((await system.redress(['task', 'show', id])).out, /^ {2}resolved +by cli at \S+ with acknowledge: the room is gone$/m);
   });
 });

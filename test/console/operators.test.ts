@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { systemClock } from '#ports/clock';
 import { deadLetterDocument, deadLetterId } from '#roles/dead-letters/dead-letter';
+import { createDeadDestinations } from '#roles/notifier/dead-destinations';
 import { storeIn } from '../cli/support.ts';
+import { deadDelivery } from '../support/dead-delivery.ts';
 import { faultsOfScreen, newPage, type RunningConsole, root, show, signedIn, startConsole } from './support.ts';
 
 let system: RunningConsole;
@@ -22,7 +25,7 @@ test('Home reads the figures of the whole system with one call', async () => {
   await page.reload();
   await page.getByRole('navigation', { name: 'Figures' }).waitFor();
   await page.getByRole('img', { name: /^In the last hour \d+ orders/ }).waitFor();
-  const reads = new Set(calls.filter((path) => !/^\/(console\/.*|orders\/.*|)$/.test(path)));
+  const reads = new Set(calls.filter((path) => !/^\/(console\/.*|)$/.test(path)));
   assert.deepEqual([...reads].toSorted(), ['/overview', '/session', '/sign-in', '/tasks']);
 });
 
@@ -35,6 +38,20 @@ test('a workflow shows where its orders are blocked, on its graph and in its lis
   await page.getByRole('cell', { name: 'AddressInvalid' }).first().waitFor();
   const { hash } = new URL(page.url());
   assert.deepEqual(await faultsOfScreen(hash.slice(1), page), []);
+});
+
+test('F-153: an operator resolves the task of a destination that gets no messages, with a reason alone', async () => {
+  await storeIn(system.data, ({ store }) => createDeadDestinations({ store, clock: systemClock, dueMs: 3_600_000 }).open(deadDelivery));
+  await show('/tasks', page);
+  await page.getByRole('link', { name: /^Messages for the group claims do not reach/ }).click();
+  const panel = page.getByRole('region', { name: 'What can be done' });
+  const send = panel.getByRole('button', { name: 'Resolve the task' });
+  assert.equal(await send.isDisabled(), true);
+  assert.deepEqual(await faultsOfScreen(new URL(page.url()).hash.slice(1), page), []);
+  await panel.getByRole('textbox').fill('The room is gone');
+  await send.click();
+  await page.getByText('resolved', { exact: true }).waitFor();
+  await page.getByText('The room is gone').waitFor();
 });
 
 test('F-120: an operator corrects a dead letter, checks it and sends it again, and its order is accepted', async () => {

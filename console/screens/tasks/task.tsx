@@ -15,15 +15,15 @@ import { Loaded, Panel, Skeleton } from '../../parts/states.tsx';
 import { Countdown, Said } from '../../parts/text.tsx';
 import { copy, toast } from '../../parts/toast.tsx';
 import { go, href, queried, setQuery } from '../../router.ts';
-import { kindName } from '../bulk/text.tsx';
 import { isLockedByOther } from '../orders/lock.tsx';
 import { useHistory } from '../orders/use-history.ts';
+import { Destination } from './destination.tsx';
 import { AssignDialog, Comments, Happened } from './happened.tsx';
 import { Own } from './own.tsx';
+import { Resolved } from './resolved.tsx';
 import { Suggestions } from './suggestions.tsx';
 import { askOf, isMine } from './text.ts';
 import { UseSolution } from './use-solution.tsx';
-import { Verdict } from './verdict.tsx';
 
 /** One task: what happened, what can be done, and what it will do. */
 export function TaskScreen({ id }: { id: string }) {
@@ -102,7 +102,7 @@ function Whole({ task, refresh }: { task: WholeTask; refresh: () => void }) {
           </>
         )}
       </div>
-      {hasOrder(task) ? <Decide task={task} refresh={refresh} /> : <Happened task={task} order={undefined} />}
+      {hasOrder(task) ? <Decide task={task} refresh={refresh} /> : <Destination task={task} refresh={refresh} />}
       {isAssigning && <AssignDialog task={task} close={() => assign(false)} done={refresh} />}
     </>
   );
@@ -110,7 +110,7 @@ function Whole({ task, refresh }: { task: WholeTask; refresh: () => void }) {
 
 type OrderTask = WholeTask & { readonly orderId: string; readonly workflow: { readonly name: string; readonly version: number } };
 
-/** A task about a destination of messages has no order, so there is no instruction to give. */
+/** A task about a destination of messages has no order: a person mends the destination, and acknowledges the task. */
 const hasOrder = (task: WholeTask): task is OrderTask => task.orderId !== undefined && task.workflow !== undefined;
 
 function Decide({ task, refresh }: { task: OrderTask; refresh: () => void }) {
@@ -222,34 +222,4 @@ const Possible = ({ isPossible }: { isPossible: boolean }) => (
   <Chip tone={isPossible ? 'ok' : 'stop'} icon={isPossible ? 'done' : 'stop'} tinted>
     {isPossible ? 'possible' : 'not possible'}
   </Chip>
-);
-
-const nameOf = (instruction: unknown): string => kindName(String((instruction as { readonly kind?: unknown } | null)?.kind));
-
-const Resolved = ({ task: { resolution, verified, nextTaskId } }: { task: WholeTask }) => (
-  <Panel title="Resolved">
-    <div class="body stack">
-      {resolution ? (
-        <>
-          <p>
-            <Said>{resolution.by}</Said>{' '}
-            {resolution.instruction === undefined ? 'saw the order go on.' : `decided: ${nameOf(resolution.instruction)}.`}
-          </p>
-          {resolution.reason !== null && (
-            <div class="quote">
-              <Said>{resolution.reason}</Said>
-            </div>
-          )}
-          {verified !== undefined && (
-            <p>
-              <Verdict verified={verified} />
-            </p>
-          )}
-          {nextTaskId !== undefined && <a href={href(`/tasks/${nextTaskId}`)}>The task that came after it</a>}
-        </>
-      ) : (
-        <p>The order went on.</p>
-      )}
-    </div>
-  </Panel>
 );

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { faultClasses } from '#core/data/fault';
 import { taskKinds, taskLimits, taskStates, verdicts } from '#ports/tasks';
 import { anyJson, cursor, dryRun, limit, optionalOneOf, orderReference, reason, time, timeOrNull } from './common.ts';
-import { InstructionAlone } from './instructions.ts';
+import { Instructed, InstructionAlone, InstructionCheck } from './instructions.ts';
 import { AppliesWhen, SolutionName, Suggestion, Values, withInstructionOrSolution } from './solutions.ts';
 
 const text = z.string().min(1).max(1024).exactOptional();
@@ -110,3 +110,8 @@ export const WholeTask = z.strictObject({
   ),
   similar: z.strictObject({ open: z.int(), resolved: z.int() }).describe('other tasks of the same fingerprint in the last 30 days'),
 });
+
+/** The check of an instruction that resolves a task. A task of a destination has no order. */
+export const TaskCheck = InstructionCheck.partial({ orderId: true });
+
+export const Resolved = z.union([Instructed, Task]);

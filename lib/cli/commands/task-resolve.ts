@@ -1,5 +1,7 @@
-import type { CliCommand } from '#cli/command';
+import { type CheckView, checkText } from '#cli/check-text';
+import type { Cli, CliCommand } from '#cli/command';
 import { UsageError } from '#cli/errors';
+import type { Api } from '#cli/http';
 import { carryOut, type InstructionOptions } from '#cli/instruction';
 import { fieldsHelp } from '#cli/instruction-fields';
 import { fieldsIn, reasonFor, reasonHelp, textOption } from '#cli/options';
@@ -41,6 +43,7 @@ export const taskResolve: CliCommand<Options> = {
     const taskId = await resolveTaskId(cli, id);
     const path = taskPath(taskId);
     const { body: task } = await api.call<TaskView>('GET', path);
+    if (task.orderId === undefined) return ofDestination(cli, { api, path: `${path}/resolve`, body }, options);
     const { body: order, etag = '' } = await api.call<OrderView>('GET', orderPath(task.orderId));
     const kept = saveAs === undefined ? {} : { saveAs: { name: saveAs, ...(appliesWhen === undefined ? {} : { appliesWhen }) } };
     const target = {
@@ -55,3 +58,15 @@ export const taskResolve: CliCommand<Options> = {
     return carryOut(cli, target, { kind }, options);
   },
 };
+
+/** Resolves the task of a destination of messages, or shows the check of that. It has no order, and so no ETag. */
+async function ofDestination(
+  cli: Cli,
+  { api, path, body }: { readonly api: Api; readonly path: string; readonly body: object },
+  options: Options,
+): Promise<number | undefined> {
+  const { dryRun = false } = options;
+  const { body: answer } = await api.call<CheckView>('POST', path, { body: { ...body, reason: reasonFor(options), dryRun } });
+  cli.print(answer, () => (dryRun ? checkText(answer, cli.paint) : 'The task is resolved. Nothing else has changed.\n'));
+  return dryRun && !answer.feasible ? 1 : undefined;
+}

@@ -16,9 +16,13 @@ export const taskShow: CliCommand<object> = {
   },
 };
 
-/** Returns what a person may do next about an open task. A task about a destination of the notifier has no order. */
+/** Returns what a person may do next about an open task. */
 function nextSteps({ id, kind, orderId }: TaskView): readonly string[] {
-  if (kind === 'dead-letter') return [];
+  if (orderId === undefined)
+    return [
+      'To see where messages go: redress group list. To send them elsewhere: redress group put --help',
+      `When messages arrive again, the task ends by itself. If nobody needs that destination any more: redress task resolve ${printable(id)} acknowledge --reason '…'`,
+    ];
   const wanted = kind === 'question' ? `resubmit --fields '{"answer": …}'` : 'KIND';
   return [
     `To see the order and its steps: redress order get ${printable(orderId)}`,

@@ -1,3 +1,4 @@
+import type { JsonObject } from '#core/data/json';
 import { type TaskRecord, taskLimits } from '#ports/tasks';
 
 /** What a person does to a task. */
@@ -6,7 +7,9 @@ export type Act =
   | { readonly action: 'release' }
   /** To a person: claims it for that person. To a group alone: the group's task is open. */
   | { readonly action: 'assign'; readonly assignee?: string | undefined; readonly group?: string | undefined }
-  | { readonly action: 'comment'; readonly text: string };
+  | { readonly action: 'comment'; readonly text: string }
+  /** Of a task without an order. The write of an order resolves every other task. */
+  | { readonly action: 'resolve'; readonly reason: string; readonly instruction: JsonObject };
 
 interface Actor {
   readonly by: string;
@@ -29,6 +32,8 @@ export function actOnTask(task: TaskRecord, act: Act, actor: Actor): TaskRecord 
       return task.assignee === undefined ? task : opened(task, now);
     case 'assign':
       return assigned(task, act, now);
+    case 'resolve':
+      return { ...task, state: 'resolved', resolution: { by, at: now, reason: act.reason, instruction: act.instruction } };
   }
 }
 
