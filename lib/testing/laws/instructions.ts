@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { StepState } from '#core/data/step-state';
+import { judgedAs } from '#core/exceptions/verdict';
 import type { StateRecord } from '#ports/records';
 import type { JournalEntry } from '#roles/scheduler/instance';
 import type { History, Tracked } from '#testing/world/history';
@@ -90,12 +91,17 @@ function wrongEffect({ kind, after }: Given, order: Tracked): string | undefined
   const ending = state.outcome ?? instance.state.ending?.outcome;
   if (kind === 'cancel' && ending !== 'canceled') return `led to ${ending}`;
   if (kind === 'compensate' && after?.['path'] === undefined && ending !== 'compensated') return `led to ${ending}`;
-  if (kind === 'compensate' && after?.['path'] !== undefined && instance.state.ending) return `led to ${ending}`;
+  if (kind === 'compensate' && after?.['path'] !== undefined && instance.state.ending && !isUndoneByRule(newFacts))
+    return `led to ${ending}`;
   if (kind === 'terminate' && state.outcome !== 'terminated') return `led to ${state.processState} ${state.outcome}`;
   if (kind === 'mark-compensated' && !newFacts.some(({ type }) => type === 'MarkedCompensated')) return 'marked nothing';
   const isContinued = newFacts.some(({ type }) => type === 'OrderUnblocked' || type === 'StepRequested' || type === 'ActivityStarted');
   return kind === 'resubmit' && before?.state.blocked && !isContinued ? 'continued nothing' : undefined;
 }
+
+/** Whether a rule has undone the whole order in the write of an instruction. */
+const isUndoneByRule = (facts: Tracked['newFacts']): boolean =>
+  facts.some((fact) => fact.type === 'RuleActed' && judgedAs(fact.action) === 'compensate');
 
 /** Returns how a mark of a suspended order differs from its meaning: the order stays as it is, and keeps the mark until it is resumed. */
 function wrongMark({ state, instance, newFacts }: Tracked): string | undefined {
