@@ -101,6 +101,16 @@ describe('a message for a consumer of the app', () => {
     assert.deepEqual(errorsTo(desk), [{ ...error500, conversation: 'report-1', reference: 'r-1' }]);
   });
 
+  test('F-113, F-174: if its type has the name of something that every object has, it is a dead letter after its first delivery', async (context) => {
+    const desk = deskWith(context, () => assert.fail('it is handled'));
+    for (const type of ['constructor', 'toString', '__proto__']) await desk.send(queue, { ...reportOf(), type, conversation: type });
+    assert.equal(await desk.deliver(queue), 0);
+    assert.deepEqual(
+      (await desk.deadLetter()).map(({ failures, reason }) => [failures, /has no message type/.test(reason)]),
+      [1, 2, 3].map(() => [1, true]),
+    );
+  });
+
   test('F-116, F-174: if its content can be judged, by the schema or by the function, it is judged at once and not counted', async (context) => {
     const outOfRange = fails(new PermanentFailure('NoSuchEmployee', 'Employee 7 is out of the range of numbers.'));
     for (const [message, reason] of [
@@ -167,6 +177,26 @@ describe('a message for a consumer of the app', () => {
     assert.equal(await desk.deliver(queue), 0);
     assert.deepEqual([handled, await desk.deadLetter()], [[120], []]);
   });
+
+  for (const [what, error] of [
+    ['cannot process it yet', new UnprocessableMessage('There is no such device yet.')],
+    ['fails on it', new TypeError('text is undefined')],
+    ['finds that no try can help', new PermanentFailure('NoSuchDevice', 'There is no such device.')],
+  ] as const)
+    test(`F-118: one of a short-lived type is dropped if its function ${what}; six in a row close no channel`, async (context) => {
+      let handled = 0;
+      const handle = (): void => {
+        handled += 1;
+        if (handled <= 6) throw error;
+      };
+      const desk = deskWith(context, handle, { expenses: { drop: ['expense-report'] } });
+      for (let sent = 1; sent <= 7; sent++) {
+        await desk.send(queue, reportOf(undefined, { conversation: `report-${sent}` }));
+        assert.equal(await desk.deliver(queue), 0);
+      }
+      assert.deepEqual([handled, await desk.deadLetter(), await countsIn(desk)], [7, [], []]);
+      assert.equal((await channelState('expenses', desk.store))?.state ?? 'open', 'open');
+    });
 
   test('F-119: the log of a failure names its sender and its content if the policy says so, and never a secret', async (context) => {
     const body = { employeeId: 7, amount: 120, iban: 'DE02120300000000202051' };
@@ -445,6 +475,32 @@ describe('a consumer that keeps its failure counts in its own state', () => {
     await desk.send(queue, reportOf());
     for (const comesAgain of [1, 1, 1, 0]) assert.equal(await desk.deliver(queue), comesAgain);
     assert.deepEqual([(await desk.deadLetter())[0]?.failures, state.size], [4, 0]);
+  });
+
+  test('F-122: its dead letter has all attempts with their errors', async (context) => {
+    let tries = 0;
+    const handle = (): never => {
+      tries += 1;
+      throw new UnprocessableMessage(`try ${tries}`);
+    };
+    const desk = deskOn(context, ownState().failureCounts, handle);
+    await desk.send(queue, reportOf());
+    for (const comesAgain of [1, 1, 1, 0]) assert.equal(await desk.deliver(queue), comesAgain);
+    const [letter] = await desk.deadLetter();
+    assert.deepEqual(
+      letter?.attempts.map(({ error }) => /try \d/.exec(error)?.[0]),
+      ['try 1', 'try 2', 'try 3', 'try 4'],
+    );
+  });
+
+  test('F-122: the failures of another consumer are counted in the table', async (context) => {
+    const { state, failureCounts } = ownState();
+    const types = { 'expense-report': messageType({ body: Report, handle: notYet }) };
+    const consumers = [defineConsumer('travel', types, { failureCounts }), defineConsumer('expenses', types)];
+    const desk = openDesk(context, defineApp({ workflows: [], agents: [], consumers }));
+    await desk.send(queue, reportOf());
+    assert.equal(await desk.deliver(queue), 1);
+    assert.deepEqual([await countsIn(desk), state.size], [[['conversation/anyone/report-1', 1]], 0]);
   });
 
   test('F-122: a message whose processing has begun too often is given up before another attempt, and its count is cleared', async (context) => {

@@ -17,11 +17,18 @@ const receive = defineWorkflow('receive', { version: 1, order: Lot }, ({ order }
   );
   return sequence(worker.order({ lot: order.lot }).undo(undone), worker.book({ lot: order.lot }).undo(undone), both.named('both'));
 });
-const app = defineApp({ workflows: [receive], agents: [worker] });
+/** Orders goods, and books them for good. */
+const keep = defineWorkflow('keep', { version: 1, order: Lot }, ({ order: { lot } }) =>
+  sequence(
+    worker.order({ lot }).undo(() => worker.undo({ lot })),
+    worker.book({ lot }).noUndo(),
+  ),
+);
+const app = defineApp({ workflows: [receive, keep], agents: [worker] });
 
-async function received(context: TestContext) {
+async function received(context: TestContext, workflow = 'receive') {
   const desk = openDesk(context, app);
-  const orderId = await submitted(desk, { lot: '4711' }, { workflow: 'receive' });
+  const orderId = await submitted(desk, { lot: '4711' }, { workflow });
   let calls = 0;
   const recover = (path?: string, dryRun = false) => {
     const instruction = { kind: 'recover', by: 'olga', reason: 'wrong papers', ...(path === undefined ? {} : { path }) } as const;
@@ -84,6 +91,32 @@ test('F-150: a step whose outcome is unknown is confirmed before it is undone', 
   assert.deepEqual([named(confirmation), others.length], ['confirm book', 0]);
   await desk.answer(confirmation, ok({ shelf: 7 }));
   assert.deepEqual(requested(await desk.requests()), ['book/undo']);
+});
+
+test('F-150: a step without an undo whose outcome is unknown is confirmed, and not requested as a new effect', async (context) => {
+  const { desk, orderId, recover, answerNext } = await received(context, 'keep');
+  await answerNext();
+  const book = await desk.request();
+  await desk.answer(book, failed('Lost', 'no answer', { outcomeUnknown: true }));
+  assert.equal((await recover('order/order')).outcome, 'done');
+  await answerNext();
+  await answerNext();
+  const [again, ...others] = await desk.requests();
+  assert.deepEqual([again?.path, again?.idempotencyKey, others.length], ['order/book', book.idempotencyKey, 0]);
+  await desk.answer(again as Request, ok({ shelf: 7 }));
+  assert.equal((await desk.state(orderId)).outcome, 'completed');
+});
+
+test('F-150: while a recovery undoes, another one is refused', async (context) => {
+  const { desk, recover, answerNext } = await received(context);
+  await answerNext();
+  await answerNext();
+  const shelve = (await desk.requests()).find(({ path }) => path.endsWith('shelve'));
+  await desk.answer(shelve as Request, failed('Broken'));
+  assert.equal((await recover('order/both')).outcome, 'done');
+  const second = await recover('order/book');
+  assert.partialDeepStrictEqual(second, { outcome: 'infeasible', refusals: [{ code: 'undo-running' }] });
+  assert.deepEqual(requested(await desk.requests()).includes('book/undo'), false);
 });
 
 test('F-150: without a path, the whole order is undone, also one that is at work, and ends as compensated', async (context) => {

@@ -4,7 +4,7 @@ import { queueNames } from '#ports/messages';
 import { acquireLease } from '#roles/scheduler/lease';
 import { appOf, start, startStill, submitted } from './support.ts';
 
-test('F-23, F-24: a host renews its leases while it drains, and releases them at the end', async (t) => {
+test('F-23, F-24: a host renews its leases while it drains, and releases all of them at the end', async (t) => {
   const serve = async () => {
     await system.clock.sleep(6000);
     return {};
@@ -15,17 +15,19 @@ test('F-23, F-24: a host renews its leases while it drains, and releases them at
   );
   const orderId = await submitted(system);
   await system.clock.advance(100);
-  const leased = await submitted(system);
-  await system.host.hold(leased, 1000);
+  const held = [await submitted(system), await submitted(system)];
+  for (const each of held) await system.host.hold(each, 1000);
   const stopped = system.host.stop();
   for (let second = 0; second < 5; second++) {
     await system.clock.advance(1000);
-    const { heldBy, heldUntil } = await system.state(leased);
-    assert.ok(heldBy !== null && (heldUntil ?? 0) > system.clock.now(), `after ${second + 1} s`);
+    for (const each of held) {
+      const { heldBy, heldUntil } = await system.state(each);
+      assert.ok(heldBy !== null && (heldUntil ?? 0) > system.clock.now(), `after ${second + 1} s`);
+    }
   }
   await system.clock.advance(3000);
   await stopped;
-  assert.partialDeepStrictEqual(await system.state(leased), { heldBy: null, heldUntil: null });
+  for (const each of held) assert.partialDeepStrictEqual(await system.state(each), { heldBy: null, heldUntil: null });
   assert.equal((await system.state(orderId)).processState, 'Processed');
 });
 
