@@ -1,4 +1,5 @@
 import { shortType } from '#core/data/fault';
+import type { JsonObject } from '#core/data/json';
 import type { Outcome } from '#core/data/state';
 import { rootPath } from '#core/definition/definition';
 import type { Program } from '#core/definition/program';
@@ -25,6 +26,11 @@ export interface LastInstruction extends ShownInstruction {
   readonly verified: Verdict | 'running' | null;
   /** The fault with which it failed. */
   readonly fault: { readonly type: string; readonly message: string } | null;
+  /** The fault at which the order was blocked before it. */
+  readonly faultBefore: { readonly type: string; readonly message: string } | null;
+  /** The values that it has changed, and what it says, as the history has them. */
+  readonly before: JsonObject;
+  readonly after: JsonObject;
   /** The task that it has resolved. */
   readonly taskId: string | null;
 }
@@ -35,9 +41,22 @@ export function lastInstructionIn(program: Program, journal: readonly JournalEnt
   const given = journal[from];
   if (given?.type !== 'InstructionGiven') return undefined;
   const later = journal.slice(from + 1);
-  const outcomes = watchesFor(program, given, { before: journal.slice(0, from), later }).map((watch) => outcomeOf(program, watch, later));
-  return { ...shown(given), ...worstOf(outcomes), taskId: taskIn(later) };
+  const before = journal.slice(0, from);
+  const outcomes = watchesFor(program, given, { before, later }).map((watch) => outcomeOf(program, watch, later));
+  const blocking = blockingIn(before);
+  return {
+    ...shown(given),
+    ...worstOf(outcomes),
+    faultBefore: blocking ? faultIn(blocking) : null,
+    before: withoutStanding(given.before),
+    after: withoutStanding(given.after),
+    taskId: taskIn(later),
+  };
 }
+
+/** Returns the values of an instruction without how the order stood. */
+const withoutStanding = ({ processState: _, outcome: __, suspended: ___, ...values }: NonNullable<Given['after']> = {}): JsonObject =>
+  values;
 
 const endings: { readonly [outcome in Outcome]?: readonly string[] } = {
   canceled: ['cancel'],

@@ -1,4 +1,6 @@
+import { changedPlaces } from './input-places.ts';
 import { type FaultView, type InstructionView, type OrderView, secondText } from './orders.ts';
+import { shortened } from './text.ts';
 
 /** Returns the rows about what people have decided: who has the order undone or ended, and what the last instruction has led to. */
 export function decisionRows({ processState, endedBy, lastInstruction }: OrderView): readonly (readonly string[])[] {
@@ -6,12 +8,30 @@ export function decisionRows({ processState, endedBy, lastInstruction }: OrderVi
   const ending = endedBy && processState !== 'Processed' ? [[endedBy.kind, `${givenText(endedBy)}: ${endedBy.reason}`]] : [];
   const isShown = endedBy !== undefined && lastInstruction?.at === endedBy.at && lastInstruction.kind === endedBy.kind;
   if (!lastInstruction || isShown) return ending;
-  const { kind, taskId } = lastInstruction;
+  const { kind, taskId, faultBefore } = lastInstruction;
   return [
     ...ending,
     ['last instruction', `${kind} ${givenText(lastInstruction)}${resultText(lastInstruction)}`],
+    ['its reason', lastInstruction.reason],
+    ...saidRows(lastInstruction),
+    ...(faultBefore ? [['fault before', faultText(faultBefore)]] : []),
     ...(taskId ? [['resolved task', taskId]] : []),
   ];
+}
+
+/** Most changes, and most characters of a value, that are shown. */
+const changesMax = 5;
+const valueCharactersMax = 600;
+
+/** Returns what an instruction says: each value with the one before, if the history has that. */
+function saidRows({ before = {}, after = {} }: InstructionView): readonly (readonly string[])[] {
+  const rows = Object.entries(after).flatMap(([name, value]): readonly (readonly string[])[] => {
+    const { [name]: was } = before;
+    if (was === undefined) return [['it says', shortened(`${name} ${JSON.stringify(value)}`, valueCharactersMax)]];
+    return changedPlaces(was, value, name).map((each) => ['it changes', shortened(each, valueCharactersMax)]);
+  });
+  const more = rows.length - changesMax;
+  return more > 0 ? [...rows.slice(0, changesMax), ['', `and ${more} more: see redress order history`]] : rows;
 }
 
 const givenText = ({ by, at }: InstructionView): string => `by ${by} at ${secondText(at)}`;
@@ -32,5 +52,6 @@ function resultText({ verified, fault }: InstructionView): string {
 }
 
 /** Returns the fault with which something has failed, to follow what is said about it; empty without one. */
-export const failedWith = (fault: FaultView | null | undefined): string =>
-  fault ? `: ${fault.type}${fault.message ? ` (${fault.message})` : ''}` : '';
+export const failedWith = (fault: FaultView | null | undefined): string => (fault ? `: ${faultText(fault)}` : '');
+
+const faultText = ({ type, message }: FaultView): string => `${type}${message ? ` (${message})` : ''}`;

@@ -1,4 +1,4 @@
-import type { Json } from '#core/data/json';
+import type { Json, JsonObject } from '#core/data/json';
 import { FailedError, UsageError } from './errors.ts';
 import type { Api } from './http.ts';
 
@@ -77,6 +77,10 @@ export interface InstructionView {
   readonly reason: string;
   readonly verified?: string | null;
   readonly fault?: FaultView | null;
+  readonly faultBefore?: FaultView | null;
+  /** The values that it has changed, and what it says. */
+  readonly before?: JsonObject;
+  readonly after?: JsonObject;
   readonly taskId?: string | null;
 }
 

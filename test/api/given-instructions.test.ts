@@ -51,6 +51,21 @@ test('the last instruction names the task that it has resolved', () => {
   assert.equal(lastInstructionIn(program, journal(given('suspend')))?.taskId, null);
 });
 
+test('the last instruction names the fault before it, what it says, and the values that it has changed', () => {
+  const standing = { processState: 'Error', outcome: null, suspended: false };
+  const said = { before: { ...standing, version: 1 }, after: { ...standing, processState: 'Processing', version: 2 } };
+  assert.partialDeepStrictEqual(lastInstructionIn(program, journal(blocked('order/a', 'No'), given('migrate', said))), {
+    faultBefore: { type: 'No', message: 'no' },
+    before: { version: 1 },
+    after: { version: 2 },
+  });
+  const alone = lastInstructionIn(
+    program,
+    journal(blocked('order/a', 'No'), { type: 'OrderUnblocked', path: 'order/a' }, given('suspend')),
+  );
+  assert.partialDeepStrictEqual(alone, { faultBefore: null, before: {}, after: {} });
+});
+
 test('an order names the instruction that has ended it, and none if it has ended by itself', () => {
   const lines = journal(given('cancel', { reason: 'too late' }), given('suspend'), given('resume'));
   assert.partialDeepStrictEqual(endedByIn('canceled', lines), { kind: 'cancel', by: 'olga', reason: 'too late' });

@@ -121,6 +121,9 @@ describe("the operator's work at the command line (W-05, F-155)", () => {
       failed,
       /^last instruction +replace-input by cli at [\d-]+T[\d:]+Z: failed again: AddressInvalid \(No such postal code\.\)$/m,
     );
+    assert.match(failed, /^its reason +another town by telephone$/m);
+    assert.match(failed, /^it says +input \{"address":\{"city":"Bremen","postalCode":"00000"\}\}$/m);
+    assert.match(failed, /^fault before +AddressInvalid \(No such postal code\.\)$/m);
     assert.match(failed, new RegExp(`^resolved task +${taskId}$`, 'm'));
     const { out } = await run('order', 'history', orderId);
     assert.match(

@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { openEmbedded } from '#adapters/sqlite/open';
 import { openLocalIssuer } from '#api/local-issuer';
 import { changesBetween, statusText } from '#cli/changes';
+import { decisionRows } from '#cli/decision-rows';
 import { durationMs, type OrderView, type StepView, stateText, stepLabel } from '#cli/orders';
 import { systemClock } from '#ports/clock';
 import { folderFor, type RunningSystem, redress, runningSystem } from './support.ts';
@@ -216,6 +217,22 @@ describe('the words for an order', () => {
     assert.equal(stateText(orderView(undone)), 'being undone');
     assert.equal(stateText(orderView({ ...undone, suspended: true })), 'suspended, being undone');
     assert.equal(stateText(orderView({ ...undone, processState: 'Processed', outcome: 'canceled' })), 'canceled');
+  });
+
+  test('the last instruction is shown with its reason, each value before and after, and the fault before', () => {
+    const given = { kind: 'amend', by: 'olga', at: at(3), reason: 'r', verified: 'failed-otherwise', fault: { type: 'MailboxFull' } };
+    const changed = { before: { variables: { to: 'a', copies: 1 } }, after: { variables: { to: 'b', copies: 1 }, maxFailures: 5 } };
+    const rows = decisionRows(orderView({ lastInstruction: { ...given, ...changed, faultBefore: { type: 'EmailRejected' } } }));
+    assert.deepEqual(rows, [
+      ['last instruction', 'amend by olga at 2026-01-01T00:00:03Z: failed otherwise: MailboxFull'],
+      ['its reason', 'r'],
+      ['it changes', 'variables.to: "a" becomes "b"'],
+      ['it says', 'maxFailures 5'],
+      ['fault before', 'EmailRejected'],
+    ]);
+    const many = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`v${index}`, index]));
+    const cut = decisionRows(orderView({ lastInstruction: { ...given, after: many } }));
+    assert.deepEqual(cut.at(-1), ['', 'and 4 more: see redress order history']);
   });
 
   test('a watcher reads that a step waits for a signal, and that it came', () => {

@@ -199,6 +199,9 @@ const lastInstruction = z.strictObject({
     .nullable()
     .describe('whether it has helped; running: not known yet; null for a kind that is not judged'),
   fault: z.strictObject({ type: z.string(), message: z.string() }).nullable().describe('the fault with which it failed'),
+  faultBefore: z.strictObject({ type: z.string(), message: z.string() }).nullable().describe('the fault that blocked the order before it'),
+  before: z.record(z.string(), anyJson).describe('the values that it has changed, as the history has them'),
+  after: z.record(z.string(), anyJson).describe('what it says, such as another input; secrets are masked'),
   taskId: z.string().nullable().describe('the task that it has resolved'),
 });
 
