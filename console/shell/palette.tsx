@@ -22,9 +22,9 @@ interface Entry {
 export const searchText = 'An id, a reference, or a command';
 
 /** Finds orders by id or reference, screens, and what can be done here. */
-export function Palette({ close }: { close: () => void }) {
+export function Palette({ start, close }: { start: string; close: () => void }) {
   const element = useRef<HTMLDialogElement>(null);
-  const [text, setText] = useState('');
+  const [text, setText] = useState(start);
   const [at, setAt] = useState(0);
   const found = useFound(text);
   // Before the next paint: what a person types right after the key that opens it must not be lost.

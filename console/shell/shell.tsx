@@ -19,8 +19,11 @@ import { theme, turnTheme } from './theme.ts';
 
 /** The dialog or menu that is open over the page. */
 export const overlay = signal<'none' | 'palette' | 'help'>('none');
+/** The text with which the palette opens. */
+const searched = signal('');
 const close = (): void => {
   overlay.value = 'none';
+  searched.value = '';
 };
 
 /** The rail, the top bar and the keys around a screen. */
@@ -52,7 +55,7 @@ export function Shell({ screen, children }: { screen: Screen | undefined; childr
       </div>
       <Bottom screen={screen} />
       <Toasts />
-      {overlay.value === 'palette' && <Palette close={close} />}
+      {overlay.value === 'palette' && <Palette start={searched.value} close={close} />}
       {overlay.value === 'help' && <Help close={close} />}
     </>
   );
@@ -109,14 +112,22 @@ function Count({ screen: { path } }: { screen: Screen }) {
   return <span class="n need">{count}</span>;
 }
 
+/** Opens the palette over the field of the header, with what was typed there. A key of the screen works again when it is closed. */
+function openSearch({ currentTarget }: Event & { readonly currentTarget: HTMLInputElement }): void {
+  searched.value = currentTarget.value;
+  currentTarget.value = '';
+  currentTarget.blur();
+  overlay.value = 'palette';
+}
+
 const Top = () => (
   <header class="top">
     <span class="phone strong">Redress</span>
-    <button class="find" type="button" onClick={() => (overlay.value = 'palette')}>
+    <label class="find">
       <Icon name="search" />
-      <span>{searchText}</span>
+      <input type="search" aria-label={searchText} placeholder={searchText} value="" onClick={openSearch} onInput={openSearch} />
       <kbd>/</kbd>
-    </button>
+    </label>
     <Live />
     <button class="btn bare sm opt-top" type="button" title="Press u to change" onClick={() => (inUtc.value = !inUtc.value)}>
       {inUtc.value ? 'UTC' : 'Local time'}

@@ -156,10 +156,22 @@ test('F-158: the button of a paused bulk run says that the result of its canary 
   await system.shop('shipping', {});
 });
 
-test('F-59: the search has the same words closed and open, and its first entry changes nothing', async () => {
+test('F-59: the search takes what is typed after one click, has the same words closed and open, and its first entry changes nothing', async () => {
   const words = 'An id, a reference, or a command';
-  await page.getByRole('button', { name: words }).click();
-  assert.equal(await page.getByRole('combobox', { name: words }).getAttribute('placeholder'), words);
+  const closed = page.getByRole('searchbox', { name: words });
+  const open = page.getByRole('combobox', { name: words });
+  assert.equal(await closed.getAttribute('placeholder'), words);
+  const before = await closed.boundingBox();
+  await closed.click();
+  assert.equal(await open.getAttribute('placeholder'), words);
   assert.match(await page.getByRole('option').first().innerText(), /Home/);
+  const after = await open.boundingBox();
+  assert.ok(before && after && Math.abs(after.x - before.x) < 4 && Math.abs(after.y - before.y) < 12, 'the caret is where the click was');
+  await page.keyboard.type('workfl');
+  assert.equal(await open.inputValue(), 'workfl');
+  await page.getByRole('option', { name: /^Workflows/ }).waitFor();
   await page.keyboard.press('Escape');
+  await page.keyboard.press('g');
+  await page.keyboard.press('b');
+  await shown('/bulk', page);
 });
