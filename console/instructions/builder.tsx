@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { JsonObject } from '#core/data/json';
 import { connection, Problem, post } from '../api/client.ts';
 import { has, person } from '../api/session.ts';
@@ -14,8 +14,9 @@ import { built } from './built.ts';
 import { commandOf, curlOf } from './commands.ts';
 import { Effects } from './effects.tsx';
 import { Fields } from './fields.tsx';
+import { showFirst } from './first-field.ts';
 import { KindOptions } from './kind-options.tsx';
-import { kinds, startValues, unfitNow } from './kinds.ts';
+import { kindFor, kinds, startValues, unfitNow } from './kinds.ts';
 import { Conflict, StaleNote } from './notes.tsx';
 
 interface Props {
@@ -60,15 +61,16 @@ export function Builder(props: Props) {
   const { kind, order, workflow, entries, close, changeKind, barred, sending, isPartOfPage = false } = props;
   const form = useForm(props);
   const { values, change, start, instruction, missing, checked, isStale, problem, busy, doCheck, apply, canApply } = form;
-  const { name, does, verb, harm, fields } = kinds[kind];
+  const { name, does, verb, harm, fields } = kindFor(kind, order);
   const unfit = unfitNow(kind, order);
   const errors = [...(checked?.result.refusals ?? []), ...(problem?.errors ?? [])].flatMap(({ pointer, detail }) =>
     pointer ? [{ pointer, detail }] : [],
   );
   const section = useRef<HTMLElement>(null);
-  useEffect(() => {
-    if (!isPartOfPage) focusFirst(section.current);
-  }, []);
+  const isKnown = workflow !== undefined;
+  useLayoutEffect(() => {
+    if (!isPartOfPage && !section.current?.contains(document.activeElement)) showFirst(section.current, order.fault);
+  }, [isKnown]);
   useKeys(
     [
       { key: 'c', what: 'Check the instruction', run: doCheck },
@@ -146,12 +148,6 @@ export function Builder(props: Props) {
       </div>
     </section>
   );
-}
-
-/** Moves the focus to the first value, so that a person can type at once. A phone would open its keyboard over the page. */
-function focusFirst(form: HTMLElement | null): void {
-  if (matchMedia('(pointer: coarse)').matches) return;
-  form?.querySelector<HTMLElement>('.body :is(input, textarea, select):not(#instruct-kind)')?.focus();
 }
 
 type Instruction = JsonObject & { readonly kind: InstructionKind };

@@ -1,5 +1,5 @@
 import type { InstructionKind, Order } from '../api/types.ts';
-import { kindNames, kinds, unfitNow } from './kinds.ts';
+import { kindFor, kindNames, unfitNow } from './kinds.ts';
 
 /** The usual decisions about an order in this state. */
 function usual({ undo, suspended, processState }: Order): readonly InstructionKind[] {
@@ -24,7 +24,7 @@ export function KindOptions({ order }: { order: Order }) {
           <optgroup key={label} label={label}>
             {list.map((kind) => (
               <option key={kind} value={kind}>
-                {`${kinds[kind].name}: ${unfitNow(kind, order) ?? kinds[kind].does}`}
+                {`${kindFor(kind, order).name}: ${unfitNow(kind, order) ?? kindFor(kind, order).does}`}
               </option>
             ))}
           </optgroup>

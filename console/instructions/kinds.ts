@@ -196,6 +196,17 @@ export const kinds: { readonly [kind in InstructionKind]: Kind } = {
   },
 };
 
+/** A suspension of an order that is being undone stops its undos. */
+const stopOfUndo = {
+  name: 'Stop the undo',
+  does: 'requests no more undos until somebody resumes it',
+  verb: 'Stop the undo',
+};
+
+/** Returns a kind in the words that fit the state of the order. */
+export const kindFor = (kind: InstructionKind, { undo }: Pick<Order, 'undo'>): Kind =>
+  kind === 'suspend' && undo ? { ...kinds.suspend, ...stopOfUndo } : kinds[kind];
+
 /** The decisions that a person may make about an exception of a finished order. */
 const afterTheEnd: ReadonlySet<InstructionKind> = new Set(['restart', 'handle', 'acknowledge']);
 

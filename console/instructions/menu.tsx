@@ -1,7 +1,7 @@
 import type { InstructionKind, Order } from '../api/types.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { shortId } from '../parts/text.tsx';
-import { kindNames, kinds, unfitNow } from './kinds.ts';
+import { kindFor, kindNames, kinds, unfitNow } from './kinds.ts';
 
 interface Props {
   readonly order: Order;
@@ -25,7 +25,7 @@ export function ActionMenu({ order, choose, lock, close }: Props) {
     <Dialog title={`What to do with ${shortId(order.orderId)}`} close={close} wide>
       <ul class="action-list" onKeyDown={onKeyDown}>
         {kindNames.map((kind) => {
-          const { name, does, letter, harm } = kinds[kind];
+          const { name, does, letter, harm } = kindFor(kind, order);
           const why = unfitNow(kind, order);
           return (
             <li key={kind}>

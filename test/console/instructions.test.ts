@@ -63,6 +63,24 @@ test('F-60: the form of an instruction checks itself when it is complete, beside
   assert.equal(await background('Cancel the order'), disabled);
 });
 
+test('F-60: the form after Decide has the focus on a value that the fault is about, in sight, and its outcome has the focus after that', async () => {
+  await page.setViewportSize({ width: 1440, height: 420 });
+  await show(path, page);
+  await button(/^Decide$/).click();
+  const field = page.locator('fieldset.nested:has(> legend:text-is("address")) input:focus');
+  await field.waitFor();
+  const box = await field.boundingBox();
+  assert.ok(box && box.y > 48 && box.y + box.height < 420, JSON.stringify(box));
+  await show(`${path}?do=acknowledge`, page);
+  await page.getByLabel('Reason, for the audit').fill('I look into it');
+  await button('Note that I have seen it').click();
+  const note = page.locator('.applied-note:focus');
+  await note.getByText('Applied: Acknowledge.').waitFor();
+  const top = (await note.boundingBox())?.y ?? 0;
+  assert.ok(top > 40 && top < 380, String(top));
+  await page.setViewportSize({ width: 1440, height: 900 });
+});
+
 test('F-167: an operator has another workflow handle exceptions of one order', async () => {
   await show(`${path}?do=amend`, page);
   await page.getByLabel(/^Another workflow/).selectOption('fulfil-order');

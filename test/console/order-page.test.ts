@@ -52,9 +52,9 @@ test('F-153: the page of a suspended order says that its undo is stuck and that 
   await show(`/orders/${stuck}`, page);
   await page.locator('.o-top').getByText('stuck-1').waitFor();
   await page.getByText(/It is requested again at/).waitFor();
-  await button('Suspend…').click();
+  await button('Stop the undo…').click();
   await page.getByLabel('Reason, for the audit').fill('The carrier is asked');
-  await button('Suspend the order').click();
+  await button(/^Stop the undo$/).click();
   await page.getByText('Nothing is requested until somebody resumes the order.', { exact: false }).waitFor();
   const text = await page.locator('main').innerText();
   assert.doesNotMatch(text, /requested again at|Next at/);
@@ -113,7 +113,8 @@ test('F-153: the page of a canceled order says of a step without an answer that 
   await button('Resume…').first().click();
   await page.getByLabel('Reason, for the audit').fill('The parcel is back');
   await button('Resume the order').click();
-  await page.getByText('The order was canceled.').waitFor();
+  await page.locator('.why').getByText('The order was canceled. 3 of 3 undone, 1 by hand.').waitFor();
+  await page.locator('.applied-note:focus').getByText('The order has ended: canceled. 3 of 3 undone, 1 by hand.').waitFor();
   await page.getByRole('button', { name: /^confirm .* perhaps it was done/ }).click();
   const panel = page.getByRole('region', { name: 'Step confirm' });
   await panel.getByText('Perhaps: it was requested, and canceled before its answer came. It needs nobody.').waitFor();

@@ -165,9 +165,9 @@ test('F-153: an operator sees what is undone, stops the undo, and lets it go on'
   const plan = page.getByRole('region', { name: 'Undo, newest first' });
   await plan.getByText('requested').waitFor();
   assert.match(await plan.innerText(), /ship[\s\S]*charge[\s\S]*reserve/);
-  await hand.click(main('Suspend…'));
+  await hand.click(main('Stop the undo…'));
   await hand.type(reason(), 'The parcel may be on its way');
-  await hand.click(main('Suspend the order'));
+  await hand.click(main(/^Stop the undo$/));
   await page.getByText(/^Suspended by op-4/).waitFor();
   await system.shop('shipping', {});
   await hand.click(main('Resume…').first());

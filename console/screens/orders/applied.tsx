@@ -1,17 +1,24 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { InstructionKind, Order } from '../../api/types.ts';
-import { kinds } from '../../instructions/kinds.ts';
+import { kindFor } from '../../instructions/kinds.ts';
 import { Icon } from '../../parts/icon.tsx';
+import { focusOn } from '../../parts/sight.ts';
 import { shortId, shown, stepName } from '../../parts/text.tsx';
+import { undoneText } from './sentence.ts';
 
 interface Given {
   readonly kind: InstructionKind;
   readonly path: string;
   readonly rev: number;
   readonly exceptionId: string | undefined;
+  /** The name of the kind, as the form had it. */
+  readonly name: string;
+  readonly number: number;
 }
 
 export interface Applied {
+  /** Differs from one applied instruction to the next. */
+  readonly number: number;
   readonly tone: 'work' | 'ok' | 'stop';
   readonly text: string;
 }
@@ -19,20 +26,22 @@ export interface Applied {
 /** Remembers the instruction that was applied last in this tab, and says what became of it. Applied is not solved. */
 export function useApplied(order: Order): readonly [Applied | undefined, (kind: InstructionKind, path: string) => void] {
   const [given, setGiven] = useState<Given>();
-  const note = (kind: InstructionKind, path: string): void => setGiven({ kind, path, rev: order.rev, exceptionId: order.exceptionId });
-  return [given && verdict(given, order), note];
+  const note = (kind: InstructionKind, path: string): void => {
+    const { name } = kindFor(kind, order);
+    setGiven((last) => ({ kind, path, rev: order.rev, exceptionId: order.exceptionId, name, number: (last?.number ?? 0) + 1 }));
+  };
+  return [given && { ...verdict(given, order), number: given.number }, note];
 }
 
 const quiet = new Set<InstructionKind>(['acknowledge', 'suspend', 'resume', 'amend', 'migrate', 'handle', 'terminate', 'mark-compensated']);
 
-function verdict({ kind, path, rev, exceptionId }: Given, order: Order): Applied {
-  const { name } = kinds[kind];
+function verdict({ kind, path, rev, exceptionId, name }: Given, order: Order): Omit<Applied, 'number'> {
   const step = order.steps.find((each) => each.path === path);
-  if (quiet.has(kind)) return { tone: 'ok', text: `Applied: ${name}.` };
+  const end = order.processState === 'Processed' ? ` The order has ended: ${order.outcome}. ${undoneText(order)}`.trimEnd() : '';
+  if (quiet.has(kind)) return { tone: 'ok', text: `Applied: ${name}.${undoneText(order) === '' ? '' : end}` };
   if (kind === 'restart' && order.restartedAs !== null && order.outcome === 'completed')
     return { tone: 'work', text: `Applied: ${name}. The order stays as it is; ${shortId(order.restartedAs)} has begun.` };
-  if (order.processState === 'Processed')
-    return { tone: order.outcome === 'completed' ? 'ok' : 'work', text: `Applied: ${name}. The order has ended: ${order.outcome}.` };
+  if (order.processState === 'Processed') return { tone: order.outcome === 'completed' ? 'ok' : 'work', text: `Applied: ${name}.${end}` };
   if (order.processState === 'Error' && order.rev > rev && order.exceptionId !== exceptionId)
     return {
       tone: 'stop',
@@ -42,9 +51,14 @@ function verdict({ kind, path, rev, exceptionId }: Given, order: Order): Applied
   return { tone: 'work', text: `Applied: ${name}. It is not yet known whether it helps.` };
 }
 
-export const AppliedNote = ({ applied: { tone, text } }: { applied: Applied }) => (
-  <div class={`note ${tone} applied-note`} role="status">
-    <Icon name={tone === 'ok' ? 'done' : tone === 'stop' ? 'stop' : 'work'} />
-    <div>{shown(text)}</div>
-  </div>
-);
+/** The outcome of the last instruction. It has the focus, and is in sight, when the instruction has just been applied. */
+export function AppliedNote({ applied: { tone, text, number } }: { applied: Applied }) {
+  const note = useRef<HTMLDivElement>(null);
+  useEffect(() => focusOn(note.current), [number]);
+  return (
+    <div class={`note ${tone} applied-note`} role="status" tabIndex={-1} ref={note}>
+      <Icon name={tone === 'ok' ? 'done' : tone === 'stop' ? 'stop' : 'work'} />
+      <div>{shown(text)}</div>
+    </div>
+  );
+}

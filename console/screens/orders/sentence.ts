@@ -97,12 +97,24 @@ const endTexts: { readonly [outcome: string]: string } = {
   compensated: 'The order has ended: what was done is undone.',
   rejected: 'The order was rejected before anything was done.',
   canceled: 'The order was canceled.',
-  terminated: 'The order was ended as it was. Nothing was undone.',
+  terminated: 'The order was ended as it was.',
 };
+
+/** `3 of 3 undone, 1 by hand.` of an order that was undone; empty for others. */
+export function undoneText({ steps, outcome }: Pick<Order, 'steps' | 'outcome'>): string {
+  const undos = steps.filter(({ path }) => isUndo(path));
+  if (undos.length === 0 || outcome === null || outcome === 'completed') return '';
+  const byHand = undos.filter(({ skipped }) => skipped === 'done').length;
+  const done = undos.filter(({ result, skipped }) => result === 'Compensated' || skipped === 'done').length;
+  // The other undos of an order that was ended as it is have not begun: nobody lists them.
+  const all = outcome === 'terminated' ? '' : ` of ${undos.length}`;
+  return `${done}${all} undone${byHand > 0 ? `, ${byHand} by hand` : ''}.`;
+}
 
 function ended(order: Order): Reason {
   const { fault, outcome, updatedAt, submittedAt } = order;
   const took = `It took ${lengthOf(Date.parse(updatedAt) - Date.parse(submittedAt))}.`;
   const why = fault ? `${fault.type}${fault.source === null ? '' : ` at ${stepName(fault.source)}`}: ${fault.message}` : '';
-  return { tone: '', big: endTexts[outcome ?? ''] ?? 'The order has ended.', soft: why === '' ? took : why };
+  const undone = undoneText(order) || (outcome === 'terminated' ? 'Nothing was undone.' : '');
+  return { tone: '', big: `${endTexts[outcome ?? ''] ?? 'The order has ended.'} ${undone}`.trimEnd(), soft: why === '' ? took : why };
 }

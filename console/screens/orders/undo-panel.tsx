@@ -1,6 +1,7 @@
 import { usePoll } from '../../api/poll.ts';
 import { has } from '../../api/session.ts';
 import type { InstructionKind, Order, UndoPlan } from '../../api/types.ts';
+import { kindFor } from '../../instructions/kinds.ts';
 import { Chip } from '../../parts/chip.tsx';
 import { Panel } from '../../parts/states.tsx';
 import { At, Countdown, counted, Said, stepName } from '../../parts/text.tsx';
@@ -66,10 +67,10 @@ export function UndoPanel({ order, undo, instruct }: { order: Order; undo: Undo;
             )}
             {!order.suspended && (
               <Choice
-                name="Stop the undo for now"
+                name={kindFor('suspend', order).name}
                 does="Nothing more is requested until somebody resumes it."
                 act={() => instruct('suspend')}
-                verb="Suspend…"
+                verb={`${kindFor('suspend', order).name}…`}
               />
             )}
             <Choice

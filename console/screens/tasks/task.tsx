@@ -128,8 +128,10 @@ function Decide({ task, refresh }: { task: OrderTask; refresh: () => void }) {
           ? 'resubmit'
           : 'replace-input';
   const kind = kindNames.find((each) => each === queried('do')) ?? fallback;
+  const [isApplied, setApplied] = useState(false);
   const suggestion = task.suggestions.find(({ solutionId }) => solutionId === queried('solution'));
   const applied = (): void => {
+    setApplied(true);
     refresh();
     order.refresh();
   };
@@ -150,7 +152,7 @@ function Decide({ task, refresh }: { task: OrderTask; refresh: () => void }) {
       </div>
       <div class="decide">
         {task.state === 'resolved' ? (
-          <Resolved task={task} />
+          <Resolved task={task} isNew={isApplied} />
         ) : data ? (
           <>
             {task.suggestions.length > 0 && (
