@@ -15,6 +15,12 @@ export function spanOption(value: string): number {
   throw new InvalidArgumentError('Expected a time span such as 30s, 15m, 12h or 7d, at most one year.');
 }
 
+/** Parses a time, or a span before now, into a time of the API: `2h` is two hours ago. The API refuses what is no time. */
+export const sinceOption =
+  (now: () => number) =>
+  (value: string): string =>
+    /^\d+[smhd]$/.test(value) ? new Date(now() - spanOption(value)).toISOString() : textOption(value);
+
 /** Parses a whole number from `min` to `max`. */
 export const wholeOption =
   (min: number, max: number) =>

@@ -1,9 +1,10 @@
 import { Option } from 'commander';
 import type { CliCommand } from '#cli/command';
-import { textOption, wholeOption } from '#cli/options';
+import { sinceOption, textOption, wholeOption } from '#cli/options';
 import { listed } from '#cli/orders';
-import { listedId, table } from '#cli/text';
+import { lines, listedId, table } from '#cli/text';
 import { faultClasses, faultTags } from '#core/data/fault';
+import { systemClock } from '#ports/clock';
 
 interface ExceptionView {
   readonly id: string;
@@ -27,6 +28,7 @@ interface Options {
   since?: string;
   until?: string;
   limit: number;
+  ids?: true;
 }
 
 /** Lists the exceptions of orders. */
@@ -42,11 +44,16 @@ export const exceptionList: CliCommand<Options> = {
       .option('--fingerprint <text>', 'only exceptions like these: exception groups shows the fingerprints', textOption)
       .addOption(new Option('--state <state>', 'only exceptions in this state').choices(['open', 'handled']))
       .addOption(new Option('--tag <tag>', 'only exceptions with this tag').choices(faultTags))
-      .option('--since <time>', 'only exceptions from this time on: 2026-01-31T12:00:00Z', textOption)
+      .option(
+        '--since <time>',
+        'only exceptions from this time on: 2026-01-31T12:00:00Z, or 2h for the last two hours',
+        sinceOption(systemClock.now),
+      )
       .option('--until <time>', 'only exceptions before this time', textOption)
-      .option('--limit <number>', 'most exceptions', wholeOption(1, 100_000), 100),
+      .option('--limit <number>', 'most exceptions', wholeOption(1, 100_000), 100)
+      .option('--ids', 'print only the ids of the exceptions, one in a line'),
 
-  async run(cli, { class: faultClass, type, workflow, step, fingerprint, state, tag, since, until, limit }) {
+  async run(cli, { class: faultClass, type, workflow, step, fingerprint, state, tag, since, until, limit, ids }) {
     const filter = { class: faultClass, type, workflow, step, fingerprint, state, tag, since, until };
     const items = await listed<ExceptionView>(await cli.api('viewer'), '/exceptions', filter, limit);
     const columns = ['at', 'state', 'type', 'step', 'order', 'reference', 'exception'];
@@ -59,7 +66,7 @@ export const exceptionList: CliCommand<Options> = {
       reference ?? '',
       id,
     ]);
-    cli.print({ items }, () => (rows.length > 0 ? table(columns, rows, cli.paint) : ''));
+    cli.print({ items }, () => (ids ? lines(items.map(({ id }) => id)) : rows.length > 0 ? table(columns, rows, cli.paint) : ''));
     if (!cli.json && items.length === 0) cli.terminal.say('No exceptions match.');
   },
 };

@@ -1,8 +1,9 @@
 import { Option } from 'commander';
 import type { CliCommand } from '#cli/command';
-import { wholeOption } from '#cli/options';
+import { sinceOption, wholeOption } from '#cli/options';
 import { listed, type OrderView, stateText } from '#cli/orders';
-import { listedId, table } from '#cli/text';
+import { lines, listedId, table } from '#cli/text';
+import { systemClock } from '#ports/clock';
 
 interface Options {
   state?: string;
@@ -10,9 +11,20 @@ interface Options {
   workflow?: string;
   fault?: string;
   reference?: string;
+  submittedSince?: string;
   limit: number;
   all?: true;
+  ids?: true;
 }
+
+/** The words for a state that a person may type, and what the API calls it. */
+const states: { readonly [word: string]: string } = {
+  Pending: 'Pending',
+  Processing: 'Processing',
+  Processed: 'Processed',
+  Error: 'Error',
+  blocked: 'Error',
+};
 
 /** Lists orders, newest first. */
 export const orderList: CliCommand<Options> = {
@@ -20,7 +32,7 @@ export const orderList: CliCommand<Options> = {
   summary: 'List orders, newest first',
   declare: (command) =>
     command
-      .addOption(new Option('--state <state>', 'only orders in this state').choices(['Pending', 'Processing', 'Processed', 'Error']))
+      .addOption(new Option('--state <state>', 'only orders in this state; blocked is another word for Error').choices(Object.keys(states)))
       .addOption(
         new Option('--outcome <outcome>', 'only orders with this outcome').choices([
           'completed',
@@ -31,20 +43,31 @@ export const orderList: CliCommand<Options> = {
         ]),
       )
       .option('--workflow <name>', 'only orders of this workflow')
-      .option('--fault <type>', 'only orders with this fault: CardDeclined')
+      .option(
+        '--fault <type>',
+        'only orders with this fault, also finished ones: CardDeclined. Only those that wait for a person: with --state blocked',
+      )
+      .option(
+        '--submitted-since <time>',
+        'only orders submitted after this time: 2026-01-31T12:00:00Z, or 2h for the last two hours',
+        sinceOption(systemClock.now),
+      )
       .option('--reference <text>', "only orders with this client's reference")
       .option('--limit <number>', 'most orders to list', wholeOption(1, 100_000), 20)
       .option('--all', 'list all orders')
+      .option('--ids', 'print only the ids of the orders, one in a line')
       .addHelpText(
         'after',
         '\nAn order whose undo keeps failing is not in Error, although a person must see to it. The tasks of all orders that need a person: redress task list',
       ),
 
-  async run(cli, { state, outcome, workflow, fault, reference, limit, all }) {
+  async run(cli, { state: word, outcome, workflow, fault, reference, submittedSince: submittedAfter, limit, all, ids }) {
     const api = await cli.api('operator');
     const most = all ? Number.POSITIVE_INFINITY : limit;
     // One order beyond the limit shows whether there are more.
-    const found = await listed<OrderView>(api, '/orders', { state, outcome, workflow, fault, reference }, most + 1);
+    const state = word === undefined ? undefined : states[word];
+    const filter = { state, outcome, workflow, fault, reference, submittedAfter };
+    const found = await listed<OrderView>(api, '/orders', filter, most + 1);
     const items = found.slice(0, most);
     const more = found.length > items.length;
 
@@ -56,7 +79,11 @@ export const orderList: CliCommand<Options> = {
       order.reference ?? '',
     ]);
     cli.print({ items, more }, () =>
-      rows.length > 0 ? table(['order', 'state', 'workflow', 'submitted', 'reference'], rows, cli.paint) : '',
+      ids
+        ? lines(items.map(({ orderId }) => orderId))
+        : rows.length > 0
+          ? table(['order', 'state', 'workflow', 'submitted', 'reference'], rows, cli.paint)
+          : '',
     );
     if (!cli.json && items.length === 0) cli.terminal.say('No orders match.');
     if (!cli.json && more) cli.terminal.say(`There are more orders: use --limit ${limit * 10} or --all.`);
