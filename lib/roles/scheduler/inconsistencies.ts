@@ -51,8 +51,10 @@ export function inconsistent(draft: Draft, { id, inconsistency }: Extract<Incomi
   // A step that is undone, or runs again after the recovery, has nothing to do with the undone write any more (F-149).
   const mask = maskIn(draft);
   const standing = mask ? uses.filter(({ path }) => !mask.covers(path)) : uses;
-  if (mask && uses.length > 0 && standing.length === 0 && !isTooMany)
-    return addFacts(draft, [{ type: 'InconsistencyFound', id, cause, maskedBy: mask.by, masked: keptOf(inconsistency) }]);
+  if (mask && uses.length > 0 && standing.length === 0 && !isTooMany) {
+    const masked = addFacts(draft, [{ type: 'InconsistencyFound', id, cause, maskedBy: mask.by, masked: keptOf(inconsistency) }]);
+    return { ...masked, instance: { ...masked.instance, hasMasked: true } };
+  }
   const noted = addFacts(draft, [{ type: 'InconsistencyFound', id, cause }]);
   return report(noted, { type: 'report', id, report: inconsistencyReport({ ...inconsistency, uses: standing }) });
 }

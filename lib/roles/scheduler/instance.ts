@@ -116,6 +116,8 @@ export interface Instance {
   readonly watches?: readonly TaskWatch[];
   /** The memory of rules about the order; absent while no rule concerns it. */
   readonly rules?: OrderRules;
+  /** A recovery has masked an undone write, and the order has not ended since: its end tells whether that is still true. */
+  readonly hasMasked?: true;
 }
 
 /** The memory of rules about one order. */

@@ -7,32 +7,34 @@ import { wholeJournal } from './step-report.ts';
 
 type Masked = Extract<JournalEntry, { type: 'InconsistencyFound' }>;
 
-/** The end of an order that recovers needs its journal, which has what the recovery has masked. */
+/** The end of an order needs its journal if that has what a recovery has masked. */
 export const needsMasked = (draft: Draft): Draft =>
-  draft.needs === undefined && endsInRecovery(draft) && !draft.loaded.pages ? { ...draft, needs: 'journal' } : draft;
+  draft.needs === undefined && endsWithMasked(draft) && !draft.loaded.pages ? { ...draft, needs: 'journal' } : draft;
 
-/** Whether an order that recovers ends in this write. An order that goes on runs the steps of the scope again. */
-const endsInRecovery = ({ loaded, instance }: Draft): boolean =>
-  loaded.instance.state.recovering !== undefined && instance.state.phase === 'closed';
+const endsWithMasked = ({ instance }: Draft): boolean => instance.hasMasked === true && instance.state.phase === 'closed';
 
 /**
  * Raises what a recovery has masked and is still true at the end of the order (F-149): it has read an undone write, and the step that read it
  * is not undone. Such a step needs no undo, or a person has ended the order before.
  */
 export function raiseMasked(draft: Draft): Draft {
-  const { loaded, instance } = draft;
-  if (!endsInRecovery(draft)) return draft;
+  if (!endsWithMasked(draft)) return draft;
+  const { loaded } = draft;
+  const { hasMasked: _, ...instance } = draft.instance;
   const journal = wholeJournal(loaded.pages ?? [], instance.tail);
-  return journal.reduce<Draft>((each, entry) => {
-    if (entry.type !== 'InconsistencyFound' || !entry.masked) return each;
-    // A step that has run again has read the object again. A later run that came to nothing leaves the one before as it is.
-    const uses = entry.masked.uses.filter(({ path }) => {
-      const runs = journal.filter((line) => line.type === 'ObjectsUsed' && line.path === path);
-      const isUndone = (after: number): boolean => journal.some((line) => line.seq > after && isUndoOf(loaded.program, line, path));
-      return runs.every(({ seq }) => seq < entry.seq) && runs.some(({ seq }) => !isUndone(seq));
-    });
-    return uses.length === 0 ? each : raised(each, entry, { ...entry.masked, uses });
-  }, draft);
+  return journal.reduce<Draft>(
+    (each, entry) => {
+      if (entry.type !== 'InconsistencyFound' || !entry.masked) return each;
+      // A step that has run again has read the object again. A later run that came to nothing leaves the one before as it is.
+      const uses = entry.masked.uses.filter(({ path }) => {
+        const runs = journal.filter((line) => line.type === 'ObjectsUsed' && line.path === path);
+        const isUndone = (after: number): boolean => journal.some((line) => line.seq > after && isUndoOf(loaded.program, line, path));
+        return runs.every(({ seq }) => seq < entry.seq) && runs.some(({ seq }) => !isUndone(seq));
+      });
+      return uses.length === 0 ? each : raised(each, entry, { ...entry.masked, uses });
+    },
+    { ...draft, instance },
+  );
 }
 
 function raised(draft: Draft, { cause }: Masked, about: NonNullable<Masked['masked']>): Draft {

@@ -183,20 +183,17 @@ function wrongMask(line: Found, { orderId, program }: Tracked, known: Known): re
   return beside ? [`order ${orderId}: the undo ${line.id} is masked by ${maskedBy}, and ${beside.path} has read it`] : [];
 }
 
-/** Whether an order has ended in the recovery that masked an undo, and one of its steps that have read the write is done for good (F-149). */
+/** Whether an order has ended, and one of its steps that have read a masked undone write is done for good and has not run again (F-149). */
 function isStillTrue(line: Found, { orderId, journal, instance }: Tracked, known: Known): boolean {
-  const { seq, maskedBy = '' } = line;
-  const goesOn = journal.some((fact) => fact.seq > seq && 'path' in fact && fact.path === maskedBy && startsAgain.has(fact.type));
+  const { seq } = line;
   const undo = known.undos.find((each) => isAbout(line, each));
-  if (goesOn || !undo || instance.state.phase !== 'closed') return false;
+  if (!undo || instance.state.phase !== 'closed') return false;
   return readsOf(orderId, undo, known).must.some((read) => {
     const later = journal.filter((fact) => fact.seq > read.seq && 'path' in fact);
     const isUndone = later.some((fact) => undoIn(orderId, fact).some(({ path }) => isAt(read.path, path)));
     return !isUndone && !later.some((fact) => fact.type === 'ObjectsUsed' && fact.seq > seq && fact.path === read.path);
   });
 }
-
-const startsAgain: ReadonlySet<string> = new Set(['StepRequested', 'ActivityStarted']);
 
 /** Each undo that is not masked has its own exception, which names the step that was undone, and what led to the recovery. */
 function wrongExceptions({ orderId }: Tracked, lines: readonly Found[], history: History): readonly string[] {

@@ -17,7 +17,7 @@ async function recovering(context: TestContext, path?: string, workflow = 'recei
   assert.equal(outcome, 'done');
   const masked = async () => (await journalOf(desk, orderId)).filter((entry) => 'maskedBy' in entry);
   let calls = 0;
-  const instruct = (given: { readonly kind: 'terminate' | 'recover' }) =>
+  const instruct = (given: { readonly kind: 'terminate' | 'recover' | 'cancel' }) =>
     timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { by: 'olga', reason: 'r', ...given }, { id: `call-${++calls}` }));
   /** Has another order tell that a write is undone that this one has read. */
   const tell = (about: object) => tellUndone(desk, orderId, about);
@@ -127,3 +127,20 @@ test('F-149: a masked undone write is an exception at the end if a second run of
   const { outcome, causes = 0 } = await desk.state(orderId);
   assert.deepEqual([outcome, causes], ['compensated', 1]);
 });
+
+for (const end of ['recover', 'cancel'] as const)
+  test(`F-149: an undone write that a recovery has masked is an exception if the order ends by ${end} before its step has run again`, async (context) => {
+    const { desk, orderId, pack, tell, instruct } = await recovering(context, 'order/reserve', 'take');
+    await tell({ ...undoneWrite, uses: [{ path: 'order/reserve', object: 'lot/4710' }] });
+    await desk.answer(pack, failed('PalletFell'));
+    const second = (await desk.requests()).find(({ path }) => path === 'order/reserve');
+    assert.equal((await instruct({ kind: end })).outcome, 'done');
+    assert.equal((await desk.state(orderId)).causes ?? 0, 0);
+    await desk.answer(second as Request, failed('PalletFell'));
+    const { processState, causes, open = [] } = await desk.state(orderId);
+    assert.deepEqual([processState, causes, open.length], ['Processed', 1, 1]);
+    assert.partialDeepStrictEqual(await exceptionOf(exceptionIdOf(orderId, 1), desk.store), {
+      type: 'Inconsistent',
+      path: 'order/reserve',
+    });
+  });
