@@ -1,4 +1,5 @@
 import type { Check } from '../api/types.ts';
+import { isUndo } from '../graph/look.ts';
 import { Icon } from '../parts/icon.tsx';
 import type { IconName } from '../parts/icons.ts';
 import { counted, shown, stepName } from '../parts/text.tsx';
@@ -19,7 +20,7 @@ const Operations = ({ of }: { of: Operations }) => (
 
 /** The result of a check: every reason against the instruction, or all its effects. */
 export function Effects({ check }: { check: Check }) {
-  const { feasible, refusals, warnings, effects, whenResumed, then, estimate, undo } = check;
+  const { feasible, refusals, warnings, effects, whenResumed, then, undo } = check;
   if (!feasible)
     return (
       <div class="note stop" role="status">
@@ -77,17 +78,26 @@ export function Effects({ check }: { check: Check }) {
           </Effect>
         ))}
       </ul>
-      <p class="estimate">
-        {estimate.requests === 0
-          ? `It requests nothing of the services${whenResumed.length > 0 ? ' before somebody resumes the order' : ''}.`
-          : `At most ${counted(estimate.requests, 'request')} to the services, repetitions counted. On AWS they cost at most ${costOf(estimate.dollars)}.`}
-      </p>
+      <p class="estimate">{estimateText(check)}</p>
     </div>
   );
 }
 
-/** A bound at list prices needs no more than one digit. */
-const costOf = (dollars: number): string => (dollars < 0.01 ? 'one cent' : `${dollars.toFixed(2)} USD`);
+/** Says how often the services may be asked for the same thing. The price of one order is too small to matter. */
+function estimateText({ effects, then, whenResumed, estimate: { attempts } }: Check): string {
+  const steps = new Set([...effects.requests, ...then].map(({ path }) => path).filter((path) => !isUndo(path))).size;
+  const hasUndos = effects.undoes.length > 0;
+  if (steps === 0 && !hasUndos)
+    return `It requests nothing of the services${whenResumed.length > 0 ? ' before somebody resumes the order' : ''}.`;
+  const often = attempts === 1 ? 'once' : `at most ${counted(attempts, 'time')}`;
+  const tried =
+    steps === 0
+      ? ''
+      : steps === 1
+        ? `The step is tried ${often}, under one key.`
+        : `Each step is tried ${often}, under one key of its own.`;
+  return `${tried} ${hasUndos ? 'An undo is requested until it succeeds.' : ''}`.trim();
+}
 
 const Effect = ({ icon, tone, name, children }: { icon: IconName; tone: string; name: string; children: preact.ComponentChildren }) => (
   <li>

@@ -60,7 +60,7 @@ export const kinds: { readonly [kind in InstructionKind]: Kind } = {
     unfit: notBlocked,
   },
   'replace-input': {
-    name: 'Replace the input',
+    name: 'Correct the input',
     does: 'requests a step with another input',
     verb: 'Request with the new input',
     letter: 'i',

@@ -203,7 +203,7 @@ const correct = async (page: Page): Promise<void> => {
   await page.getByLabel('postalCode').fill('SW1Y 4JH');
   await page.getByLabel('Reason, for the audit').fill('The customer gave the code by telephone');
   await page.getByRole('button', { name: /^Check/ }).click();
-  await page.getByText(/^At most/).waitFor();
+  await page.getByText(/^(The|Each) step is tried/).waitFor();
   await page.mouse.wheel(0, -4_000);
 };
 

@@ -45,7 +45,7 @@ test('F-60: the form of an instruction checks itself when it is complete, beside
   await usual.first().waitFor({ state: 'attached' });
   assert.deepEqual((await usual.allTextContents()).slice(0, 2), [
     'Resubmit: requests the failed step again',
-    'Replace the input: requests a step with another input',
+    'Correct the input: requests a step with another input',
   ]);
   await page.getByLabel('postalCode').waitFor();
   assert.equal(await page.getByText('[secret] keeps').count(), 0);
@@ -54,7 +54,8 @@ test('F-60: the form of an instruction checks itself when it is complete, beside
   await page.getByLabel('orderId').waitFor();
   const disabled = await background('Request with the new input');
   await page.getByLabel('postalCode').fill('SW1Y 4JH');
-  await page.getByText('to the services, repetitions counted').waitFor();
+  await page.getByText(/^The step is tried at most \d+ times, under one key\.$/).waitFor();
+  assert.equal(await page.getByText(/On AWS/).count(), 0, 'the price of one order helps nobody');
   assert.equal(await page.locator('.apply').getByRole('button', { name: 'Check again' }).count(), 1);
   assert.ok(await page.locator('.apply').evaluate((element) => element.getBoundingClientRect().bottom <= 900), 'in sight');
 

@@ -199,7 +199,11 @@ export const InstructionCheck = z.strictObject({
     .array(z.strictObject({ path: z.string(), changes: z.array(z.enum(changes)) }))
     .describe('every step and every blocked activity; without changes it stays as it is'),
   estimate: z
-    .strictObject({ requests: z.int().min(0), dollars: z.number().min(0) })
+    .strictObject({
+      requests: z.int().min(0),
+      attempts: z.int().min(0).describe('how often one step is requested under one key before it fails'),
+      dollars: z.number().min(0),
+    })
     .describe('upper bounds, at the list price of us-east-1'),
   processState: processState.optional(),
   requests: z

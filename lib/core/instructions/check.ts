@@ -37,7 +37,8 @@ export interface Check {
   readonly then: readonly Operation[];
   /** Every step and every blocked activity, with what happens to it in order. */
   readonly graph: readonly { readonly path: string; readonly changes: readonly Change[] }[];
-  readonly estimate: { readonly requests: number; readonly dollars: number };
+  /** Upper bounds. `attempts`: how often one step is requested under one key before it fails. */
+  readonly estimate: { readonly requests: number; readonly attempts: number; readonly dollars: number };
 }
 
 /** The effects of a write, and those that follow it. */
@@ -67,7 +68,7 @@ export const refusedCheck = (
   // biome-ignore lint/suspicious/noThenProperty: the contract names the field, and it is a list.
   then: [],
   graph: order ? graphOf(order.program, order.state, new Map()) : [],
-  estimate: { requests: 0, dollars: 0 },
+  estimate: { requests: 0, attempts: 0, dollars: 0 },
 });
 
 /** Returns the check of a feasible instruction. `before`: the state in which it is given. */

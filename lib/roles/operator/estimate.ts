@@ -1,3 +1,4 @@
+import type { Check } from '#core/instructions/check';
 import type { StateRecord } from '#ports/records';
 
 /** List prices of us-east-1 in dollars. */
@@ -19,8 +20,9 @@ const perRequest = { writes: 2, reads: 2, queueCalls: 10, runs: 3, gigabytes: 1 
 export function estimateOf(
   requests: number,
   { maxFailures, stepMs, blob }: Pick<StateRecord, 'maxFailures' | 'stepMs' | 'blob'>,
-): { readonly requests: number; readonly dollars: number } {
-  const most = requests * (maxFailures + 1);
+): Check['estimate'] {
+  const attempts = maxFailures + 1;
+  const most = requests * attempts;
   const kilobytes = Math.ceil(blob.length / 1024) + 2;
   const each =
     perRequest.writes * kilobytes * prices.writeUnit +
@@ -28,5 +30,5 @@ export function estimateOf(
     perRequest.queueCalls * prices.queueCall +
     perRequest.runs * prices.run +
     perRequest.gigabytes * (stepMs / 1000) * prices.gigabyteSecond;
-  return { requests: most, dollars: Math.ceil(most * each * 1e6) / 1e6 };
+  return { requests: most, attempts, dollars: Math.ceil(most * each * 1e6) / 1e6 };
 }
