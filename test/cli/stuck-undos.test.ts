@@ -86,10 +86,11 @@ describe('an order whose undo keeps failing, at the command line (F-153)', () =>
     await instruct('suspend', orderId);
     const check = async () => (await run('order', 'resume', orderId, '--dry-run')).out;
     const all =
-      /^Its undo would go on: order\/ship, order\/charge, order\/reserve\. Requested again, because it has failed: order\/ship\.$/m;
+      /^The order would send no requests at once\. The undo of order\/ship, which has failed, would be requested again at \S+Z\.\nIts undo would go on: order\/ship, order\/charge, order\/reserve\.$/m;
     assert.match(await check(), all);
     await instruct('mark-compensated', orderId, '--yes');
     assert.match(await check(), /^Its undo would go on: order\/charge, order\/reserve\.$/m);
+    assert.doesNotMatch((await run('order', 'get', orderId)).out, /^(time left|next try)/m);
   });
 
   test('after a mark on a suspended order, the hint is to resume it, and a watcher reads that the undo is done by hand', async () => {

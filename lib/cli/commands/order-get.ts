@@ -103,9 +103,12 @@ function orderText(order: OrderView, exception: Alike | undefined, { paint, type
   return `${paint('bold', printable(orderId))}\n${lines.join('')}${rows.length > 0 ? `\n${table(headings, rows, paint)}` : ''}`;
 }
 
-/** Returns the time that a suspended order has left. If it waits for the next try of one undo alone, that is the time until then. */
+/**
+ * Returns the time that a suspended order has left. If it waits for the next try of one undo alone, that is the time until then. Once a
+ * person has marked that undo as done, the time says nothing.
+ */
 function remainingRows({ remainingSeconds, undo }: OrderView): readonly (readonly string[])[] {
-  if (typeof remainingSeconds !== 'number') return [];
+  if (typeof remainingSeconds !== 'number' || (undo && undo.now === null)) return [];
   const later = `${spanText(remainingSeconds * 1000)} after it is resumed`;
   const stuck = onlyStuck(undo);
   return [stuck === undefined ? ['time left', later] : ['next try', `of the undo of ${stuck} ${later}`]];

@@ -47,7 +47,7 @@ interface UndoPlan {
 const undoTexts = {
   suspend: ({ steps }: UndoPlan): string => `Its undo would stop. Still to be undone: ${pathsOf(steps)}.\n`,
   resume: ({ steps }: UndoPlan, undo: OrderView['undo']): string => {
-    const failed = steps.filter(({ path }) => undo?.stuck.some((each) => each.path === path));
+    const failed = onlyStuck(undo) ? [] : steps.filter(({ path }) => undo?.stuck.some((each) => each.path === path));
     const again = failed.length === 0 ? '' : ` Requested again, because it has failed: ${pathsOf(failed)}.`;
     return steps.length === 0 ? 'Nothing is left to undo.\n' : `Its undo would go on: ${pathsOf(steps)}.${again}\n`;
   },
@@ -58,15 +58,19 @@ const pathsOf = (steps: UndoPlan['steps']): string => steps.map(({ path }) => pr
 function planText({ requests = [], completeBy, remainingSeconds }: Plan, { undo }: OrderView): string {
   const sent =
     requests.length === 0
-      ? 'The order would send no requests'
+      ? 'The order would send no requests at once'
       : `The order would send requests for ${requests.map(({ path }) => printable(path)).join(', ')}`;
+  const stuck = onlyStuck(undo);
   if (typeof remainingSeconds === 'number') {
     const left = spanText(remainingSeconds * 1000);
-    const stuck = onlyStuck(undo);
     if (stuck !== undefined) return `${sent}. The undo of ${stuck} would be requested again ${left} after the order is resumed.\n`;
     return `${sent}. Its deadlines would stop, with ${left} left.\n`;
   }
-  return `${sent}.${completeBy ? ` Its running steps would have until ${new Date(completeBy).toISOString()}.` : ''}\n`;
+  if (!completeBy) return `${sent}.\n`;
+  const at = new Date(completeBy).toISOString();
+  return stuck === undefined
+    ? `${sent}. Its running steps would have until ${at}.\n`
+    : `${sent}. The undo of ${stuck}, which has failed, would be requested again at ${at}.\n`;
 }
 
 export const orderSuspend = turning('suspend', 'Suspend an order: its work, its undo and its deadlines stop');
