@@ -21,7 +21,7 @@ describe('redress demo', () => {
   test('prints in a pipe how each order ends, line by line, with a summary', async () => {
     const { exitCode, out, err } = await system.redress(['demo', '--samples', samples]);
     assert.equal(exitCode, 0);
-    assert.match(out, /^1-good {6}completed after /m);
+    assert.match(out, /^1-good {6}completed \d\S* s after its submission$/m);
     assert.match(out, /^2-declined {2}blocked: CardDeclined/m);
     assert.match(out, /^3-wrong {5}refused: \/order\/item /m);
     assert.match(out, /\n3 orders: 1 completed, 1 blocked, 1 refused\n$/);
