@@ -1,4 +1,4 @@
-import { type BulkRun, figuresOf, isFinal, isFree } from '#roles/bulk/run';
+import { type BulkRun, figuresOf, isFinal, isFree, unverifiedMax, unverifiedOf } from '#roles/bulk/run';
 import { bulkRecordsIn } from '#testing/world/bulk-records';
 import type { Observation } from '#testing/world/observation';
 
@@ -31,9 +31,16 @@ export class BulkRuns {
     return counts;
   }
 
+  /** Returns the runs that begin no order before others have a verdict. A rule may have suspended one of these, so that a person must resume it. */
+  heldByOrders(): readonly BulkRun[] {
+    return this.all.filter((run) => run.state === 'running' && unverifiedOf(run) > 0 && unverifiedOf(run) >= unverifiedMax(run));
+  }
+
   /** Describes the runs that are not over. `mayFollow`: a run may follow orders that wait for a person. */
   unrest(mayFollow: boolean): readonly string[] {
-    const isOver = (run: BulkRun): boolean => isFinal(run) && run.heldBy === null && (mayFollow || run.verifyAt === null);
+    const held = mayFollow ? this.heldByOrders() : [];
+    const isOver = (run: BulkRun): boolean =>
+      held.includes(run) || (isFinal(run) && run.heldBy === null && (mayFollow || run.verifyAt === null));
     return this.all.flatMap((run) =>
       isOver(run) ? [] : [`bulk run ${run.id} is ${run.state}, held by ${run.heldBy}, and looks at its orders again at ${run.verifyAt}`],
     );

@@ -47,6 +47,8 @@ const deployedSeeds = 7_000_003;
 const restMs = 12 * hour;
 /** The supervisors' interval in worlds that last for a day or longer: messages come days late, or a receiver is gone for a day. */
 const longPeriodMs = 60_000;
+/** A message is given up after a day, the task about it is a message to admins, and summaries of open tasks have pauses of a day. */
+const peopleLateMs = 4 * goneMs;
 /** The most rounds in which people decide on waiting orders at the end. */
 const roundsMax = 8;
 /** The most events of a world: one that needs more never comes to rest. */
@@ -322,7 +324,7 @@ export class World implements Surroundings {
     for (let rounds = 0; this.broken.length === 0; ) {
       await this.timeline.step();
       if (!this.faults.over && this.timeline.events > troubleEventsMax) this.heal();
-      const lateMs = restMs + (this.queues.daysLate ? daysLateMaxMs : 0) + (this.shared.unheard ? 2 * goneMs : 0);
+      const lateMs = restMs + (this.queues.daysLate ? daysLateMaxMs : 0) + (this.shared.unheard ? peopleLateMs : 0);
       const isLate = this.timeline.now > troubleUntil + lateMs || this.timeline.events > eventsMax;
       if (isLate || (this.faults.over && isLook(this.timeline.events) && this.isQuiet())) {
         const waiting = this.waiting();
@@ -418,14 +420,19 @@ export class World implements Surroundings {
   private unrest(): string {
     const open = this.states().filter(({ orderId, outbox }) => !this.history.isSettled(orderId) || outbox.length > 0);
     const busy = this.fleet.all.filter(({ isDead, atWork }) => isDead || atWork.length > 0);
+    const isPersonAwaited = this.waiting().length > 0;
+    const held = isPersonAwaited ? this.bulkRuns.heldByOrders() : [];
+    const isHeld = ({ id, atWork }: SimulatedHost): boolean =>
+      held.some(({ heldBy }) => heldBy === id) && atWork.every((role) => role === 'bulk');
     const occupied = this.queues.occupied().filter((queue) => sources.has(queue));
     return [
       ...open.map(({ orderId, processState, nextDueFor }) => `${orderId} is ${processState}, next due for ${JSON.stringify(nextDueFor)}`),
-      ...busy.map(({ id }) => `${id} is at work`),
+      ...busy.filter((host) => host.isDead || !isHeld(host)).map(({ id }) => `${id} is at work`),
       ...occupied.map((queue) => `${queue} is not empty`),
-      ...this.bulkRuns.unrest(this.waiting().length > 0),
+      ...this.bulkRuns.unrest(isPersonAwaited),
       ...(this.shared.unheard?.unrest() ?? []),
-      ...(this.clients.waiting > 0 ? [`${this.clients.waiting} calls are not answered`] : []),
+      // Operators look at each run until it is over.
+      ...(this.clients.waiting > held.length ? [`${this.clients.waiting} calls are not answered`] : []),
     ].join('; ');
   }
 
