@@ -31,7 +31,9 @@ function wrongBlock(order: Tracked): string | undefined {
   if (first?.type !== 'ThresholdExceeded' || next?.type !== 'OrderBlocked' || newFacts.some(({ type }) => type === 'RuleActed'))
     return undefined;
   const { type, message } = next.fault;
-  const shown = state.processState !== 'Error' ? type : `Engine/${state.fault?.type}`;
+  // A person may decide in the same write, and something else may block the order then.
+  const isLast = newFacts.findLast((fact) => fact.type === 'OrderBlocked') === next;
+  const shown = state.processState !== 'Error' || !isLast ? type : `Engine/${state.fault?.type}`;
   const isRight = (type === 'Engine/DeadlineExceeded' || isOutcomeUnknown(order, next.path, type)) && message.length > 8 && shown === type;
   return isRight ? undefined : `order ${orderId} exceeded its failure limit, but was blocked for ${type}`;
 }
