@@ -7,6 +7,7 @@ import { instructed, recovered, refusalOf, unknownAction, wishesOf, withTask } f
 import { addFacts, applyEvent, type Draft, lock, patchRecord } from './draft.ts';
 import { handleByRule } from './exception-manager.ts';
 import { handlerRefusal } from './handlers.ts';
+import { maskIn } from './masking.ts';
 import { needsJournal } from './recover-by-rule.ts';
 import type { Happened } from './rule-events.ts';
 import { watch } from './rule-watches.ts';
@@ -16,7 +17,7 @@ export function actOnEvent(draft: Draft, { event, path }: Happened, decision: De
   const { ruleId, version, action } = decision;
   if (action.kind === 'handle') return handed(draft, { event, ...(path === undefined ? {} : { path }) }, decision);
   const { phase, ending } = draft.instance.state;
-  if (action.kind === 'recover' && (phase === 'closed' || ending)) return draft;
+  if (action.kind === 'recover' && (phase === 'closed' || ending || isRecovered(draft, action.path))) return draft;
   if (needsJournal(draft, action)) return { ...draft, needs: 'journal' };
   const place = action.kind === 'replace-input' ? action.path : path;
   const refusal = refusalOf(draft, asReported(place), action);
@@ -25,6 +26,9 @@ export function actOnEvent(draft: Draft, { event, path }: Happened, decision: De
   const watched = watch(noted, decision, place === undefined ? {} : { path: place });
   return acted(watched, { decision, path: place, eventId: event.id, action });
 }
+
+/** Whether a recovery at work, by a person or another rule, undoes this activity already. */
+const isRecovered = (draft: Draft, path: string = rootPath): boolean => maskIn(draft)?.covers(path) ?? false;
 
 /** Has another order handle the event: it becomes an exception of this order, which the rule handles at once. */
 function handed(draft: Draft, { event, path }: Happened, decision: Decision): Draft {

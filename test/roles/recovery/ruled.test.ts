@@ -119,3 +119,19 @@ test('F-125: a rule about the age of an order recovers it while it is at work', 
   await told(desk);
   assert.deepEqual([(await desk.state(receipt)).outcome, await foundIn(desk, sale)], ['compensated', 1]);
 });
+
+test('F-125: a rule that would recover an activity which a person is recovering already does nothing, and is no exception', async (context) => {
+  const event = { kind: 'order-age', afterSeconds: 60 } as const;
+  const { desk, receipt, pack } = await received(
+    context,
+    papers({ event, object: { workflow: 'receive' }, action: { kind: 'recover', path: 'order/book' } }),
+  );
+  const recover = { kind: 'recover', path: 'order/book', by: 'olga', reason: 'wrong papers' } as const;
+  assert.equal((await timePasses(desk.clock, desk.system.scheduler.instruct(receipt, recover, { id: 'i' }))).outcome, 'done');
+  await passes(desk, 61_000);
+  assert.partialDeepStrictEqual(await desk.state(receipt), { processState: 'Processing' });
+  await desk.answer(pack, failed('Stopped'));
+  assert.deepEqual(await playedOut(desk, receipt), ['book/undo', 'book', 'pack']);
+  const { outcome, causes = 0 } = await desk.state(receipt);
+  assert.deepEqual([outcome, causes], ['completed', 0]);
+});
