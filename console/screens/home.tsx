@@ -203,7 +203,7 @@ function Needs({ tasks }: { tasks: Polled<Page<Task>> }) {
                             </b>
                           </a>
                         </div>
-                        <div class="soft t-s">{task.fault && <Said>{task.fault.message}</Said>}</div>
+                        <div class="two-lines soft t-s">{task.fault && <Said>{task.fault.message}</Said>}</div>
                       </div>
                       <span class="group soft">
                         {count > 1 ? (

@@ -176,6 +176,8 @@ async function seed() {
   const task = tasks.items.find(({ orderId }) => orderId === blocked[1]);
   await api('POST', `/tasks/${task?.id}/claim`);
   await api('POST', `/tasks/${task?.id}/comment`, { text: 'The carrier checks postal codes since last night.' });
+  // The supervisor counts every few seconds: the picture of Home shows its figures.
+  await until('/overview', (answer) => (answer as unknown as { readonly tasks: { readonly claimed: number } }).tasks.claimed > 0);
   return { blocked: blocked[1] ?? '', undone, run: run.id, task: task?.id ?? '', fingerprint: group?.fingerprint ?? '' };
 }
 
