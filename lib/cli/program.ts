@@ -18,7 +18,8 @@ const groups: { readonly [name: string]: string } = {
   client: 'Register the clients of the API',
 };
 
-const exitCodes = 'Exit codes: 0 done, 1 refused, 2 wrong use, 3 cannot reach the system.';
+const exitCodes =
+  'Exit codes: 0 done, 1 refused, 2 wrong use, 3 cannot reach the system. For some commands, such as order watch, 1 has more meanings: see their help.';
 
 type Run = (command: CliCommand, options: object, args: readonly string[]) => Promise<void>;
 

@@ -17,11 +17,12 @@ export const counted = (number: number, noun: string): string => `${number} ${no
 /** Returns texts, one in a line, for a program that reads them. */
 export const lines = (texts: readonly string[]): string => texts.map((text) => `${printable(text)}\n`).join('');
 
-const widthMax = 200;
+/** Most characters of a cell, unless the caller says otherwise. */
+export const widthMax = 200;
 
 /** Formats rows under headings, with columns as wide as their widest cell. Paints after padding, because color codes have no width. */
-export function table(headings: readonly string[], rows: readonly (readonly string[])[], paint: Paint): string {
-  const cells = rows.map((row) => row.map((cell) => shortened(printable(cell), widthMax)));
+export function table(headings: readonly string[], rows: readonly (readonly string[])[], paint: Paint, cellMax: number = widthMax): string {
+  const cells = rows.map((row) => row.map((cell) => shortened(printable(cell), cellMax)));
   const widths = headings.map((heading, column) => Math.max(heading.length, ...cells.map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]) =>
     row

@@ -186,6 +186,7 @@ test('the help of an instruction says whether it asks, and names no folder where
     assert.match(await help('order', kind), /--yes do not ask; this command cannot be taken back/);
   for (const kind of ['suspend', 'resubmit', 'replace-input']) assert.match(await help('order', kind), /--yes with --all: start without/);
   assert.match(await help('order', 'replace-input'), /where there is text now, it stays text/);
+  assert.match(await help(), /1 refused, 2 wrong use, .* such as order watch, 1 has more meanings/);
   assert.match(await help('order', 'suspend'), /its work, its undo and its deadlines stop/);
   assert.doesNotMatch(await help('order', 'replace-input'), /--data <folder>/);
   assert.match(await help('order', 'list'), /--data <folder>[\s\S]*redress task list/);

@@ -79,7 +79,7 @@ describe('orders at the command line', () => {
   test('an order is shown with its steps', async () => {
     const { out } = await system.redress(['order', 'get', bad]);
     assert.match(out, /Error, blocked: CardDeclined/);
-    assert.match(out, /\nwhy +Blocked: CardDeclined at order\/charge\.\n/);
+    assert.match(out, /\nwhy +Blocked: CardDeclined at order\/charge\. It waits for a person: task tsk_\w+\.\n/);
     assert.match(out, /reserve +stock\.reserve +ok/);
     const [, exceptionId = '', taskId] = /\nexception +(exc_\w+)\ntask +(tsk_\w+)\n/.exec(out) ?? [];
     assert.equal((await system.redress(['exception', 'show', exceptionId, '--json'])).json.taskId, taskId);

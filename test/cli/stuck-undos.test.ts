@@ -93,6 +93,29 @@ describe('an order whose undo keeps failing, at the command line (F-153)', () =>
     assert.doesNotMatch((await run('order', 'get', orderId)).out, /^(time left|next try)/m);
   });
 
+  test('its history says which lines are cut, and shows them whole with --wide and with --json', async () => {
+    const orderId = await system.order('card');
+    const reason = 'it has left '.repeat(20).trim();
+    assert.equal((await run('order', 'cancel', orderId, '--reason', reason, '--yes')).exitCode, 0);
+    const history = (...more: readonly string[]) => run('order', 'history', orderId, ...more);
+    const cut = await history();
+    assert.match(cut.out, /InstructionGiven .*…$/m);
+    assert.match(cut.err, /^\d+ lines? cut at "…"\. To see all of it: redress order history \S+ --wide$/m);
+    const whole = await history('--wide');
+    assert.deepEqual([whole.out.includes(reason), /…/.test(whole.out), whole.err], [true, false, '']);
+    assert.equal((await history('--json')).err, '');
+  });
+
+  test('the time of a fault is shown while the order is blocked, and at its end the marks by hand', async () => {
+    const blocked = (await run('order', 'get', await system.order('card'))).out;
+    assert.match(blocked, /^fault +AddressInvalid at order\/label \(No label\.\), \d{4}-[\d-]+T[\d:]+Z$/m);
+    const orderId = await stuck();
+    await instruct('mark-compensated', orderId, '--yes');
+    await system.reaches(orderId, ({ processState }) => processState === 'Processed');
+    const { out } = await run('order', 'get', orderId);
+    assert.match(out, /^undo +2 undone, 1 by hand \(order\/ship\)$/m);
+  });
+
   test('after a mark on a suspended order, the hint is to resume it, and a watcher reads that the undo is done by hand', async () => {
     const orderId = await stuck();
     await instruct('suspend', orderId);

@@ -8,14 +8,17 @@ import {
   type OrderView,
   onlyStuck,
   orderPath,
+  questionType,
   resolveOrderId,
   type StepView,
   secondText,
   stateText,
   stepLabel,
+  type Time,
   timeOf,
 } from '#cli/orders';
 import { printable, spanText, table } from '#cli/text';
+import { isUndoPath, undonePath } from '#core/data/ids';
 import { workflowRef } from '#core/definition/workflow-ref';
 
 /** Shows one order with its steps. */
@@ -36,8 +39,9 @@ export const orderGet: CliCommand = {
   },
 };
 
-/** The fingerprint that an exception shares with those like it. */
+/** The fingerprint that an exception shares with those like it, and its time. */
 interface Alike extends ExceptionTags {
+  readonly at: Time;
   readonly fingerprint: string;
 }
 
@@ -50,7 +54,6 @@ function orderText(order: OrderView, exception: Alike | undefined, { paint, type
     workflow,
     submittedAt,
     updatedAt,
-    fault,
     exceptionId,
     taskId,
     failureCount,
@@ -62,7 +65,7 @@ function orderText(order: OrderView, exception: Alike | undefined, { paint, type
   } = order;
   const facts = [
     ['state', `${processState}, ${stateText(order)}`],
-    ...(explanation ? [['why', explanation]] : []),
+    ...(explanation ? [['why', `${explanation}${decisionText(order)}`]] : []),
     ...(output === undefined ? [] : [['output', JSON.stringify(output)]]),
     ['workflow', workflowRef(workflow)],
     ...(reference ? [['reference', reference]] : []),
@@ -71,18 +74,12 @@ function orderText(order: OrderView, exception: Alike | undefined, { paint, type
     ...remainingRows(order),
     ...(endBy ? [['end by', new Date(endBy).toISOString()]] : []),
     ...(failureCount ? [['failures', String(failureCount)]] : []),
-    ...(fault
-      ? [
-          [
-            'fault',
-            [fault.type, ...(fault.source ? [`at ${fault.source}`] : []), ...(fault.message ? [`(${fault.message})`] : [])].join(' '),
-          ],
-        ]
-      : []),
+    ...faultRows(order, exception),
     ...inputOfFailed(order),
     ...(restartedFrom ? [['restart of', restartedFrom]] : []),
     ...(restartedAs ? [['restarted', `as ${restartedAs}`]] : []),
     ...undoRows(order),
+    ...undoneRows(order),
     ...decisionRows(order),
     ...maskedRows(order),
     ...(exceptionId ? [['exception', exceptionId]] : []),
@@ -101,6 +98,33 @@ function orderText(order: OrderView, exception: Alike | undefined, { paint, type
   ]);
   const headings = isShort ? ['step', 'status'] : ['step', 'operation', 'status', 'attempts', 'took'];
   return `${paint('bold', printable(orderId))}\n${lines.join('')}${rows.length > 0 ? `\n${table(headings, rows, paint)}` : ''}`;
+}
+
+/** Says of a blocked order that it does not go on by itself. Its explanation says that of a question. */
+const decisionText = ({ processState, fault, taskId }: OrderView): string =>
+  processState === 'Error' && taskId && fault?.type !== questionType ? ` It waits for a person: task ${taskId}.` : '';
+
+/** Returns the row of the fault of an order: with the time of its exception while it is blocked, else with that at which its step failed. */
+function faultRows(order: OrderView, exception: Alike | undefined): readonly (readonly string[])[] {
+  const { fault } = order;
+  if (!fault) return [];
+  const { result, answeredAt, closedAt } = failedStep(order) ?? {};
+  const failedAt = result === 'Faulted' ? (answeredAt ?? closedAt) : undefined;
+  const at = order.processState === 'Error' ? exception?.at : failedAt;
+  const place = fault.source ? ` at ${fault.source}` : '';
+  return [['fault', `${fault.type}${place}${fault.message ? ` (${fault.message})` : ''}${at ? `, ${secondText(at)}` : ''}`]];
+}
+
+/** Returns how much of a finished order was undone, and which steps a person has undone by hand. */
+function undoneRows({ processState, steps = [] }: OrderView): readonly (readonly string[])[] {
+  if (processState !== 'Processed') return [];
+  const undone = steps.filter(({ path, result }) => path !== undefined && !isUndoPath(path) && result === 'Compensated');
+  if (undone.length === 0) return [];
+  const marked = steps.flatMap(({ path, skipped }) =>
+    path !== undefined && isUndoPath(path) && skipped === 'done' ? [undonePath(path)] : [],
+  );
+  const hand = marked.length === 0 ? '' : `, ${marked.length} by hand (${marked.join(', ')})`;
+  return [['undo', `${undone.length - marked.length} undone${hand}`]];
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { CliCommand } from '#cli/command';
 import { type FaultView, listed, orderPath, resolveOrderId, type Time } from '#cli/orders';
-import { table } from '#cli/text';
+import { counted, printable, table, widthMax } from '#cli/text';
 
 interface Entry {
   readonly seq: number;
@@ -10,13 +10,18 @@ interface Entry {
   readonly [field: string]: unknown;
 }
 
+interface Options {
+  wide?: true;
+}
+
 /** Prints an order's journal. */
-export const orderHistory: CliCommand = {
+export const orderHistory: CliCommand<Options> = {
   name: 'order history',
   summary: "Print an order's history, oldest first",
-  declare: (command) => command.argument('<id>', 'order id, or its beginning'),
+  declare: (command) =>
+    command.argument('<id>', 'order id, or its beginning').option('--wide', `print every line whole, not its first ${widthMax} characters`),
 
-  async run(cli, _, [id = '']) {
+  async run(cli, { wide }, [id = '']) {
     const api = await cli.api('operator');
     const items = await listed<Entry>(api, `${orderPath(await resolveOrderId(api, id))}/history`);
     const rows = items.map((entry, index) => [
@@ -26,7 +31,9 @@ export const orderHistory: CliCommand = {
       entry.path ?? '',
       detailsIn(entry, items.slice(index + 1)),
     ]);
-    cli.print({ items }, () => table(['seq', 'at', 'type', 'path', ''], rows, cli.paint));
+    cli.print({ items }, () => table(['seq', 'at', 'type', 'path', ''], rows, cli.paint, wide ? Number.POSITIVE_INFINITY : widthMax));
+    const cut = wide || cli.json ? 0 : rows.filter((row) => row.some((cell) => cell.length > widthMax)).length;
+    if (cut > 0) cli.terminal.say(`${counted(cut, 'line')} cut at "…". To see all of it: redress order history ${printable(id)} --wide`);
   },
 };
 
