@@ -15,6 +15,12 @@ const actsAfterMs = [20_000, 240_000] as const;
 const worksMs = [500, 35_000] as const;
 const refusedShare = 0.15;
 const recoveredShare = 0.7;
+/** Some orders are recovered once more, so that what they have done again is undone. */
+const recoveredAgainShare = 0.4;
+/** How long the warehouse takes to undo. */
+const undoesMs = [200, 25_000] as const;
+/** How many messages about undone writes are lost. */
+const lostShare = 0.25;
 const undoneShare = 0.2;
 
 /** The activities that operators recover, by workflow. `order`: the whole order. */
@@ -58,6 +64,12 @@ export function shareObjects(reach: Reach, services: Services, clients: Clients,
   const chance = many === undefined ? objectsIn(seed) : themeOf(seed, theme);
   if (!chance) return;
   reach.around.carriedOut('emitted shared objects');
+  // A random sequence of its own, so that the choices below do not depend on it. A world with many orders has no such trouble.
+  const further = many === undefined ? themeOf(seed, theme + 100) : undefined;
+  if (further) {
+    services.lasts.set('stock.release', () => further.between(...undoesMs));
+    reach.queues.losesNews = () => further.happens(lostShare);
+  }
   for (const operation of ['book', 'move', 'take']) services.lasts.set(`stock.${operation}`, () => chance.between(...worksMs));
   for (const operation of ['book', 'take']) services.refuses.set(`stock.${operation}`, () => chance.happens(refusedShare));
   for (const each of rules) if (chance.happens(0.5)) putRule(reach, clients, chance, each);
@@ -71,7 +83,12 @@ export function shareObjects(reach: Reach, services: Services, clients: Clients,
       last: chance.between(...lastSeconds),
     };
     const orderId = clients.submitSomething(1000 + number, { workflow, body });
-    if (chance.happens(recoveredShare)) recover(reach, clients, chance, orderId, chance.pick(recovers[workflow] ?? []));
+    if (chance.happens(recoveredShare)) {
+      const path = chance.pick(recovers[workflow] ?? []);
+      recover(reach, clients, chance, { orderId, path, afterMs: chance.between(...actsAfterMs) });
+      if (further?.happens(recoveredAgainShare))
+        recover(reach, clients, further, { orderId, path, afterMs: further.between(...actsAfterMs) });
+    }
     if (chance.happens(undoneShare)) act(reach, clients, chance, orderId, chance.pick(['cancel', 'compensate']));
     if (chance.happens(0.3)) act(reach, clients, chance, orderId, 'acknowledge');
   }
@@ -88,9 +105,15 @@ function putRule({ around }: Reach, clients: Clients, chance: Chance, draft: Omi
   );
 }
 
+interface Recovery {
+  readonly orderId: string;
+  readonly path: string;
+  readonly afterMs: number;
+}
+
 /** An operator recovers an order, some after a look at the check. */
-function recover({ around }: Reach, clients: Clients, chance: Chance, orderId: string, path: string): void {
-  around.timeline.after(chance.between(...actsAfterMs), 'an operator recovers', () => {
+function recover({ around }: Reach, clients: Clients, chance: Chance, { orderId, path, afterMs }: Recovery): void {
+  around.timeline.after(afterMs, 'an operator recovers', () => {
     const key = clients.nameFor('recovery');
     const decision: Decision = { kind: 'recover', by: 'operator', reason: key, ...(path === 'order' ? {} : { path }) };
     const onAnswer = (answer: string): void => around.carriedOut(`emitted recovery ${answer}`);

@@ -44,6 +44,8 @@ export class SimulatedQueues {
   private ids = 0;
   /** A separate random sequence, in worlds with messages that come hours or days late, or whose copies do. */
   daysLate: Chance | undefined;
+  /** In worlds whose orders share objects: whether the next message about an undone write is lost. */
+  losesNews: (() => boolean) | undefined;
   /** Called when a message becomes visible on a queue with a consumer. */
   onVisible: (queue: string) => void = () => {};
 
@@ -64,13 +66,21 @@ export class SimulatedQueues {
     // No sender repeats a message that no role understands. It is never lost, because the laws check that it reaches a person.
     const isMissed = mayBeLost.test(queue) && !isPutBack(body);
     if (isMissed && !faults.over && !faults.calm && this.daysLate?.happens(daysLateShare)) this.putDaysLate(queue, body, this.daysLate);
-    if (isMissed && faults.hits('message lost', queue, victim)) return this.around.narrate(() => `a message to ${queue} is lost`);
+    if (isMissed && (faults.hits('message lost', queue, victim) || this.isLostNews(queue, body, victim)))
+      return this.around.narrate(() => `a message to ${queue} is lost`);
     for (let copy = 1; copy === 1 || (copy <= 3 && faults.hits('message twice', queue, victim)); copy++) {
       const late = faults.hits('message late', queue, victim) ? chance.between(1000, longestOn(queue, chance)) : chance.between(1, 20);
       // A copy may also arrive long after its order has ended.
       const muchLater = copy > 1 && chance.happens(0.2) ? chance.between(60_000, copyMaxMs) : 0;
       this.put(queue, body, delayMs + late + muchLater);
     }
+  }
+
+  private isLostNews(queue: string, body: string, victim: () => Victim): boolean {
+    const { faults } = this.around;
+    if (!this.losesNews || faults.calm || !body.includes('"inconsistency":') || !this.losesNews()) return false;
+    faults.lands('message lost', queue, victim());
+    return true;
   }
 
   /** Delivers one more copy, possibly after the end of the order. If the original is lost, this copy is the only one. */

@@ -70,6 +70,20 @@ export const objects: readonly Mutant[] = [
     replace: 'scope !== undefined || path !== undefined',
   },
   {
+    name: 'a recovery undoes its step and leaves what depends on it',
+    why: 'the scopes behind the step are left out',
+    file: 'lib/core/instructions/way.ts',
+    find: 'return [...inside.toReversed().flatMap(({ after }) => after.toReversed()), target];',
+    replace: 'return inside.length < 0 ? [] : [target];',
+  },
+  {
+    name: 'a recovery undoes what depends on its step and leaves the step',
+    why: 'the step itself is left out of the scopes',
+    file: 'lib/core/instructions/way.ts',
+    find: 'after.toReversed()), target];',
+    replace: 'after.toReversed())];',
+  },
+  {
     name: 'a recovery does not wait for a step at work',
     why: 'the scope is undone while its canceled step may still take effect',
     file: 'lib/core/engine/resuming.ts',
