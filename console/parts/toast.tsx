@@ -63,6 +63,6 @@ function OneToast({ toast: { id, text, tone, action } }: { toast: Toast }) {
 export function copy(text: string, what: string): void {
   navigator.clipboard.writeText(text).then(
     () => toast(`Copied: ${what}`),
-    () => toast(`The browser does not allow copying. Select the text: ${text}`, 'stop'),
+    () => toast(`The browser does not allow copying. Select the text: ${text}`, 'work'),
   );
 }

@@ -172,6 +172,24 @@ function Group({ group }: { group: ExceptionGroup }) {
           ]}
         />
       </div>
+      {group.open === 1 && last && (
+        <div class="apply">
+          <a class="btn go big" href={last.taskId === undefined ? orderLink(last.orderId) : href(`/tasks/${last.taskId}`)}>
+            Decide…
+          </a>
+        </div>
+      )}
+      {group.open > 1 && (
+        <div class="apply">
+          <a class="btn go big" href={href('/bulk/new', { fingerprint: group.fingerprint, kind: isUndo ? 'retry-undo' : undefined })}>
+            {`Decide for all ${group.open}…`}
+          </a>
+          <p class="hint">
+            Each order is checked first. Nothing is sent before you say so. A corrected input is one order's own, and is not offered for
+            all.
+          </p>
+        </div>
+      )}
       <header class="sub">
         <h2>Open orders</h2>
       </header>
@@ -200,24 +218,6 @@ function Group({ group }: { group: ExceptionGroup }) {
             Show more
           </button>
         </footer>
-      )}
-      {group.open === 1 && last && (
-        <div class="apply">
-          <a class="btn go big" href={last.taskId === undefined ? orderLink(last.orderId) : href(`/tasks/${last.taskId}`)}>
-            Decide…
-          </a>
-        </div>
-      )}
-      {group.open > 1 && (
-        <div class="apply">
-          <a class="btn go big" href={href('/bulk/new', { fingerprint: group.fingerprint, kind: isUndo ? 'retry-undo' : undefined })}>
-            {`Decide for all ${group.open}…`}
-          </a>
-          <p class="hint">
-            Each order is checked first. Nothing is sent before you say so. A corrected input is one order's own, and is not offered for
-            all.
-          </p>
-        </div>
       )}
     </section>
   );

@@ -127,7 +127,7 @@ function Head({ run, ask, refresh }: { run: BulkRun; ask: (act: Act) => void; re
 
 const Figures = ({ run }: { run: BulkRun }) => (
   <Panel
-    title={`${dealtWith(run).toLocaleString('en')} of ${run.count.toLocaleString('en')} dealt with`}
+    title={`${dealtWith(run).toLocaleString('en')} of ${run.count.toLocaleString('en')} dealt with${openResults(run)}`}
     end={<span class="muted">{run.state === 'running' ? 'live' : ''}</span>}
   >
     <div class="body stack">
@@ -146,6 +146,10 @@ const Figures = ({ run }: { run: BulkRun }) => (
     </div>
   </Panel>
 );
+
+/** Of a run that is done, the orders whose instruction may still fail. */
+const openResults = ({ state, verified: { running } }: BulkRun): string =>
+  state === 'done' && running > 0 ? `, ${counted(running, 'result')} not known yet` : '';
 
 function About({ run }: { run: BulkRun }) {
   const { by, createdAt, reason, ratePerSecond, canary, stopAfterFailures, verified, kind, changes, id } = run;

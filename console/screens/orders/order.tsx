@@ -174,6 +174,8 @@ const Head = ({ order, open, mayAct }: { order: Order; open: (what: 'menu' | 'lo
 function Sentence({ order, history, instruct }: { order: Order; history: History | undefined; instruct: BodyProps['instruct'] }) {
   const { tone, big, soft } = reasonOf(order, history?.entries ?? []);
   const isBlocked = order.processState === 'Error' && order.fault !== null;
+  // Beside a stuck undo, a resumption requests it again. The panel of the undo offers that, with what it does.
+  const isStuck = order.undo !== undefined && order.undo !== null && order.undo.stuck.length > 0;
   const decide: InstructionKind = order.fault?.type === 'OperatorAsked' || !order.fault?.permanent ? 'resubmit' : 'replace-input';
   return (
     <div class={`why ${tone}`} role="status">
@@ -192,7 +194,7 @@ function Sentence({ order, history, instruct }: { order: Order; history: History
           <At at={order.completeBy} /> <Countdown until={order.completeBy} still={order.suspended} />
         </div>
       )}
-      {order.suspended && has('operator') && order.processState !== 'Error' && (
+      {order.suspended && !isStuck && has('operator') && order.processState !== 'Error' && (
         <button class="btn" type="button" onClick={() => instruct('resume')}>
           {`${kinds.resume.name}…`}
         </button>

@@ -62,7 +62,7 @@ function stuckUndo(order: Order, { stuck, left }: NonNullable<Order['undo']>, en
   const still = doneSteps(order);
   return {
     tone: 'stop',
-    big: `The undo of ${stepName(first?.path ?? '')} is stuck${first?.lastFault ? `: ${first.lastFault.type}` : ''}.${others}`,
+    big: `${order.suspended ? 'The undo is stopped. ' : ''}The undo of ${stepName(first?.path ?? '')} is stuck${first?.lastFault ? `: ${first.lastFault.type}` : ''}.${others}`,
     soft: `${next}${still.length > 0 ? `Still done: ${named(still)}.` : ''}`,
   };
 }
