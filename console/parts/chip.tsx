@@ -4,9 +4,9 @@ import type { IconName } from './icons.ts';
 
 type Tone = 'ok' | 'work' | 'undo' | 'off' | 'stop' | 'warn';
 
-/** A state in one word. It is quiet where nobody is needed, tinted where a person should know, solid where it is late. */
-export const Chip = ({ tone, icon, children, tinted = false, solid = false }: ChipProps) => (
-  <span class={`chip ${solid ? 'solid' : tinted ? `t ${tone}` : tone}`}>
+/** A state in one word. It is quiet where nobody is needed, and tinted where a person should know. */
+export const Chip = ({ tone, icon, children, tinted = false }: ChipProps) => (
+  <span class={`chip ${tinted ? `t ${tone}` : tone}`}>
     <Icon name={icon} />
     {children}
   </span>
@@ -17,7 +17,6 @@ interface ChipProps {
   readonly icon: IconName;
   readonly children: string;
   readonly tinted?: boolean;
-  readonly solid?: boolean;
 }
 
 const ends: { readonly [outcome: string]: readonly [string, Tone, IconName] } = {
@@ -65,6 +64,7 @@ export function OrderState({
           service outage
         </Chip>
       )}
+      {/* The supervisor counts a failure each time that a step is late. */}
       {failureCount > 0 && order.processState !== 'Processed' && (
         <Chip tone="warn" icon="clock" tinted>
           {`late ${failureCount === 1 ? 'once' : `${failureCount} times`}`}

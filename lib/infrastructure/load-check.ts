@@ -14,8 +14,9 @@ const loadMsMax = 60_000;
 const loaded = new Set<string>();
 
 /**
- * Loads a bundle in a separate process, as Lambda does, to find a function that does not start before its deployment. The system's
- * variables are omitted, so that loading stops before any call to AWS.
+ * Before a deployment, loads a bundle in a separate process, as Lambda does, to find a function that would not start. The bundle gets
+ * the app's variables and only a role of the system's, so that it stops with "Invalid configuration for AWS" before any call to AWS. That
+ * error means that the bundle itself loads.
  *
  * @throws SetupError with the error of the bundle.
  */

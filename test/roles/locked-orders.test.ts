@@ -42,7 +42,7 @@ for (const writesAndSendsAtomically of [true, false])
   describe(`an order that a person has locked, on a store that writes and sends ${writesAndSendsAtomically ? 'in one' : 'in two steps'}`, () => {
     const open = (context: TestContext) => locked(context, { writesAndSendsAtomically });
 
-    test('F-179 an answer that meets the lock waits, and is taken up when the lock is released, long before its time is over', async (context) => {
+    test('F-179 an answer that meets the lock waits, and is taken up when the holder releases the lock, long before the lock would expire', async (context) => {
       const { desk, orderId, request } = await open(context);
       const { rev } = await desk.state(orderId);
       await desk.answer(request);

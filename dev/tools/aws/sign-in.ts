@@ -4,7 +4,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers';
 import type { LocalIssuer } from '#api/local-issuer';
 
-/** The port of the OpenID issuer for people, on this machine. The environment of the deployed API contains its address. */
+/**
+ * The port of the OpenID issuer for people, on this machine. The deployed API gives its address to the console, which signs people in
+ * there. The API knows the keys of the tokens from its configuration.
+ */
 const port = Number(process.env['SIGN_IN_PORT'] || 4001);
 const issuerUrl = `http://127.0.0.1:${port}`;
 

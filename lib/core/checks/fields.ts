@@ -31,7 +31,7 @@ export function typeOfField({ of, holder, name, position, isTested }: FieldRead,
   if (found.every(({ required }) => !required) && !isTested())
     say(
       `"${name}" may be missing, and then this fails. Give a default: ` +
-        `orElse(${holder()}${path('?', name)}, …), in TypeScript orElse(${holder()}${path('', name)}, …).`,
+        `in CEL orElse(${holder()}${path('?', name)}, …), in TypeScript orElse(${holder()}${path('', name)}, …).`,
       position,
       'warning',
     );

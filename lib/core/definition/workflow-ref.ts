@@ -4,10 +4,10 @@ export interface WorkflowRef {
   readonly version: number;
 }
 
-/** Formats a version of a workflow, such as `ship-one@1`. It is also the operation of a call. */
+/** Formats a version of a workflow, such as `ship-one@1`. The activity `call` uses this text as the name of its operation. */
 export const workflowRef = ({ name, version }: WorkflowRef): string => `${name}@${version}`;
 
-/** Parses the text of `workflowRef`. The version of any other text is NaN, which no workflow has. */
+/** Parses a text that `workflowRef` has made. Another text gives a version that no workflow has, such as NaN. */
 export function parseWorkflowRef(text: string): WorkflowRef {
   const [name = '', version] = text.split('@');
   return { name, version: Number(version) };

@@ -56,7 +56,10 @@ export function formsOf(way: Way, failing: Failing, separating: readonly Separat
   }
 }
 
-/** Runs the step again by itself, after the time within which most people had done so, as often as they needed at most. */
+/**
+ * Repeats the step without a person. The pause is the time within which people had done so in 80 % of the cases that passed. The number
+ * of retries is the largest number that an order needed, at most `retriesMax`.
+ */
 function retryForm({ uses }: Way, { program, path, node, fault }: Failing): Form {
   const runs = Math.max(...[...Map.groupBy(uses, ({ orderId }) => orderId).values()].map(({ length }) => length));
   const retries = Math.min(retriesMax, runs);
@@ -73,7 +76,7 @@ function retryForm({ uses }: Way, { program, path, node, fault }: Failing): Form
   });
 }
 
-/** Goes on without the step after the fault. */
+/** When the fault comes, leaves the failing step out and goes on. */
 function goOnForm({ program, path, node, fault }: Failing): Form {
   const [name, body] = [freshName(program, `${node.name}-if-possible`), freshName(program, `without-${node.name}`)];
   return changed(program, {

@@ -41,8 +41,9 @@ export function mayHaveFailed({ receiveCount, body }: Delivery): boolean {
   if (receiveCount > 1) return true;
   const { attempt, requeued, resent, type, result } = messageFieldsIn(body) ?? {};
   if (typeof attempt === 'number' && attempt > 1) return true;
+  // An agent rejects a request when its message has become a dead letter, after failures.
   return requeued !== undefined || resent !== undefined || ending.has(type) || (isObject(result) && result['status'] === 'rejected');
 }
 
-/** Types of messages that end a step's request, or a conversation with a consumer. */
+/** These messages follow one that may have failed: a request that is canceled, or an earlier message of a conversation that ends. */
 const ending: ReadonlySet<unknown> = new Set(['cancel', ...endingTypes]);

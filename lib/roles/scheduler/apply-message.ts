@@ -14,7 +14,7 @@ import { inconsistent } from './inconsistencies.ts';
 import { noteMasked } from './masking.ts';
 import { lockFor, unlock } from './order-lock.ts';
 import { secretsOf } from './redaction.ts';
-import { isForAgent, isValid, replied } from './replies.ts';
+import { isFromItsAgent, isValid, replied } from './replies.ts';
 import { report } from './reports.ts';
 import { noteRestart } from './restarts.ts';
 import type { Incoming } from './types.ts';
@@ -39,7 +39,7 @@ function appliedMessage(draft: Draft, message: Incoming): Draft {
   switch (message.type) {
     case 'reply': {
       const order = current(draft);
-      const isExpected = isForAgent(order, message) && isValid(order, message, settings);
+      const isExpected = isFromItsAgent(order, message) && isValid(order, message, settings);
       if (!isExpected) return draft;
       const event = replied(order, message, secretsOf(order), settings);
       const fault = event.reply.status === 'failed' ? event.reply.fault : undefined;
@@ -47,7 +47,7 @@ function appliedMessage(draft: Draft, message: Incoming): Draft {
     }
     case 'heartbeat': {
       const { requestId, completeBy } = message;
-      return isForAgent(current(draft), message) ? applyEvent(draft, { type: 'heartbeat', requestId, completeBy }) : draft;
+      return isFromItsAgent(current(draft), message) ? applyEvent(draft, { type: 'heartbeat', requestId, completeBy }) : draft;
     }
     case 'instruction':
       return instruct(draft, message);

@@ -12,7 +12,7 @@ import type { Incoming, Loaded, Settings } from './types.ts';
 type IncomingReply = Extract<Incoming, { type: 'reply' }>;
 
 /** Whether the message came from the reply queue of the step's agent. Other agents cannot answer for it. */
-export function isForAgent(
+export function isFromItsAgent(
   { program, record, instance }: Loaded,
   { requestId, agent }: { readonly requestId: string; readonly agent: string },
 ): boolean {
@@ -38,7 +38,7 @@ export const replied = (loaded: Loaded, incoming: IncomingReply, secrets: readon
   reply: trusted(loaded, incoming, secrets),
 });
 
-/** Gives a fault its declared type and class, and removes secrets. An undeclared fault is unexpected. */
+/** Gives a fault its declared type and class, or those of the engine, and removes secrets. Any other fault stays unexpected, as its message was read. */
 function trusted({ program, record }: Loaded, { requestId, reply }: IncomingReply, secrets: readonly string[]): StepReply {
   if (reply.status !== 'failed') return reply;
   const path = stepOfRequest(record.orderId, requestId) ?? '';

@@ -22,7 +22,7 @@ import { lastNamed, type Purpose, type Rule, type TestDecision } from './stubs.t
 import { type Due, nextDue } from './virtual-time.ts';
 
 const startAt = Date.UTC(2026, 0, 1);
-/** Failures of one undo, or long pauses of an order, until the rehearsal counts as stuck. Stubs that name later requests raise this limit. */
+/** Failures of one undo, or long pauses of an order, until the rehearsal counts as stuck. A stub for the n-th request raises the limit by n. */
 const vainMax = 5;
 const eventsMax = 100_000;
 
@@ -33,24 +33,25 @@ export class World {
   private readonly main: Player;
   private readonly answers: Answers;
   private readonly children = new Children(this);
+  /** Signals, and answers to questions, that the stubs send when the order waits for them. */
   private readonly outside: Outside;
   private readonly decisions: Decisions;
-  /** Answers and signals in transit, and their arrival. */
+  /** Answers of agents and decisions of people, which arrive at a set time. */
   private readonly travelling: { readonly at: number; readonly arrives: () => void }[] = [];
   private readonly effects = new Effects();
   private readonly recording = new Recording();
   private readonly inbox: (() => void)[] = [];
-  private readonly rules: RehearsedRules;
+  private readonly appRules: RehearsedRules;
   private readonly vainMax: number;
   private now = startAt;
   private events = 0;
 
-  constructor(workflow: WorkflowDefinition, order: Json, rules: readonly Rule[], appRules: readonly AppRule[] = []) {
-    this.rules = new RehearsedRules(appRules);
+  constructor(workflow: WorkflowDefinition, order: Json, stubs: readonly Rule[], appRules: readonly AppRule[] = []) {
+    this.appRules = new RehearsedRules(appRules);
     this.main = new Player(workflow, order, { orderId: 'rehearsal', prefix: '', label: '' });
-    const answering = rules.filter(({ decision }) => decision === undefined);
+    const answering = stubs.filter(({ decision }) => decision === undefined);
     this.answers = new Answers(answering);
-    this.decisions = new Decisions(rules);
+    this.decisions = new Decisions(stubs);
     for (const { atMs, decision } of this.decisions.timed) this.later(atMs, () => this.decide(decision));
     this.vainMax = vainMax + lastNamed(answering);
     this.outside = new Outside(this.answers, startAt);
@@ -80,21 +81,19 @@ export class World {
     if (player.state.phase === 'closed' && player.waiter) this.inbox.push(() => this.children.ended(player));
   }
 
-  /** Has the rules decide about the exception for which an order is blocked. */
+  /** Asks the rules of the app about the exception for which an order is blocked. */
   private askRules(player: Player): void {
-    const ruled = this.rules.about(player, player === this.main ? this.recording.facts : [], this.now);
+    const ruled = this.appRules.about(player, player === this.main ? this.recording.facts : [], this.now);
     if (ruled) this.recording.tell(player, ruled.text);
     for (const happening of ruled?.happenings ?? []) this.happen(player, happening);
   }
 
-  /** Advances time, unless the rehearsal is stuck and no answer, signal or decision is in transit. */
+  /** Advances time. A rehearsal that is stuck goes on only for an answer or a decision that has still to arrive. */
   private goesOn(): boolean {
     return (this.travelling.length > 0 || !this.isStuck()) && this.passTime();
   }
 
-  private later(ms: number, arrives: () => void): void {
-    this.travelling.push({ at: this.now + ms, arrives });
-  }
+  private readonly later = (ms: number, arrives: () => void): void => void this.travelling.push({ at: this.now + ms, arrives });
 
   private decide(decision: TestDecision): void {
     const happening = happeningOf(decision, this.main, this.now);
@@ -106,7 +105,7 @@ export class World {
   private decideNext(): boolean {
     const decision = this.decisions.next();
     if (!decision) return false;
-    for (const player of this.players) {
+    for (const player of this.players()) {
       player.vain.clear();
       player.supervision.longWaits = 0;
     }
@@ -161,13 +160,11 @@ export class World {
     if (node.activity === 'waitFor') this.recording.tell(player, `signal ${node.signal} ${shortType(fact.fault.type)}`);
   }
 
-  private get players(): readonly Player[] {
-    return [this.main, ...this.children.all];
-  }
+  private readonly players = (): readonly Player[] => [this.main, ...this.children.all];
 
   /** Advances time to the next arrival or timer. Returns false if there is none. */
   private passTime(): boolean {
-    const dues = this.players.flatMap((player): readonly (readonly [Player, Due])[] => {
+    const dues = this.players().flatMap((player): readonly (readonly [Player, Due])[] => {
       const due = player.state.phase === 'running' ? nextDue(player.program, player.state) : undefined;
       return due ? [[player, due]] : [];
     });
@@ -194,7 +191,7 @@ export class World {
     for (const event of events) this.happen(player, event);
   }
 
-  private readonly isStuck = (): boolean => this.players.some((player) => repeatsHopelessly(player, this.vainMax));
+  private readonly isStuck = (): boolean => this.players().some((player) => repeatsHopelessly(player, this.vainMax));
 
   private result(): Rehearsal {
     const { main, now, effects, recording } = this;
@@ -221,7 +218,9 @@ export class World {
   private ending(): Pick<Rehearsal, 'outcome' | 'fault'> & { readonly end: string } {
     const { phase, outcome = 'completed', cause } = this.main.state;
     if (phase === 'closed') return { outcome, end: outcome, fault: cause };
-    const block = this.players.map(blockOf).find((each) => each !== undefined);
+    const block = this.players()
+      .map(blockOf)
+      .find((each) => each !== undefined);
     if (block) return { outcome: 'blocked', ...block };
     const waits = this.isStuck() ? undefined : this.outside.stillWaits();
     return waits === undefined ? { outcome: 'stuck', end: 'stuck', fault: undefined } : { outcome: 'waits', end: waits, fault: undefined };
