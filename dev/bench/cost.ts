@@ -46,7 +46,10 @@ export interface Usage {
 
 const memoryOf = ({ memoryMiB }: Deployment, { function: name }: Run): number => memoryMiB.get(name) ?? 0;
 
-/** Returns the billed duration of a run. It waits for AWS once, because the records of a batch wait at the same time. */
+/**
+ * Returns the billed duration of a run. The records of a batch are handled at the same time, so the run waits as long as one record does on
+ * average: the latency of all its operations, divided by its records.
+ */
 export function billedMs(deployment: Deployment, run: Run): number {
   const waiting = sum(run.operations.map((operation) => assumed.answerMs[operation] ?? 0)) / run.records;
   return Math.ceil(run.cpuMs * (assumed.vCpuMiB / memoryOf(deployment, run)) + waiting);
@@ -74,7 +77,10 @@ export function billOf(usage: Usage, deployment: Deployment, kmsRequestsPerMonth
   return { ...lines, total: sum(Object.values(lines)) };
 }
 
-/** The call that submits an order sends its first request. All other sends of a run could go out together. */
+/**
+ * Returns the usage if each request to SQS carried `batch` messages. The first message of each order stays alone: the call that submits
+ * the order sends it.
+ */
 export const withSendsGathered = (usage: Usage, batch: number): Usage => {
   const { orders, sends, queueRequests } = usage;
   const gathered = orders + (sends - orders) / batch;

@@ -29,7 +29,7 @@ export const story = `
   after 15s
   -> payment order/charge key order/charge/1 attempt 3 confirming with {"amount":40}
 
-  # The outcome is unknown, so it is confirmed first.
+  # Nobody knows whether the charge happened, so attempt 3 asks the service under the same key. It answers: yes.
 
   ok order/charge {"chargeId": "c1"}
   -> payment order/charge/undo key order/charge/undo/1 attempt 1 with {"chargeId":"c1"}

@@ -5,8 +5,8 @@ import type { OrderProcessing } from './order-processing.ts';
 const resourcesMax = 500;
 
 /**
- * Reports why a stack is too large and how to reduce it; CDK only counts resource types. The check runs at synthesis, after CDK
- * has split long policies.
+ * Reports why a stack is too large and how to reduce it. The error of CDK lists only the number of resources of each type. The check
+ * runs at synthesis, after CDK has split long policies.
  */
 export function watchResources(system: OrderProcessing, agents: number): void {
   const stack = Stack.of(system);

@@ -90,7 +90,7 @@ test('F-44: every attempt has a new request id', () => {
   assert.equal(new Set(run.requests.map(({ requestId }) => requestId)).size, Object.keys(setbacks).length + 1);
 });
 
-test('F-42: a reply that matches no request of this order changes nothing, whatever its request id says', () => {
+test('F-42: a reply with a request id that this order has not issued changes nothing', () => {
   const run = charging();
   const { state } = run;
   const right = run.latestRequest(path).requestId;

@@ -51,7 +51,7 @@ describe('a consumer that is opened with a canary', () => {
     const results = await all;
     assert.deepEqual(
       results.map((each) => (each.status === 'rejected' ? each.reason.message : 'handled')),
-      ['handled', 'The consumer "expenses" waits: another message goes first.'],
+      ['handled', 'The consumer "expenses" puts this message off: another message is tried first, and this one comes again.'],
     );
     assert.deepEqual(handled, [9_000, 1]);
   });

@@ -461,7 +461,7 @@ describe('the outbox of an order', () => {
     );
   });
 
-  test('F-07 gives up a status message after a quarter of an hour without effect on the order, and a person is notified', async (context) => {
+  test('F-07 a status message that cannot be sent is given up after a quarter of an hour; the order is not affected, and a person is notified', async (context) => {
     const { desk, orderId, away } = await unsent(context);
     await desk.clock.advance(900_000);
     await desk.supervisor.pass();

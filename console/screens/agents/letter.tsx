@@ -109,7 +109,7 @@ const Story = ({
   </div>
 );
 
-/** What was checked: the button below it does exactly this. */
+/** The subject of the last check. The button Send again is enabled only while body and reason are still these. */
 interface Checked {
   readonly body: string;
   readonly reason: string;

@@ -26,8 +26,8 @@ export const words: { readonly [kind in Experiment['kind']]: Words } = {
   },
   'double-message': { title: 'Double a message', button: (agent) => `Double the next request to ${agent}`, icon: 'copy', needsAgent: true },
   'sicken-service': {
-    title: 'Sicken a service',
-    button: (agent, seconds) => `Sicken the service of ${agent} for ${seconds} s`,
+    title: 'Let a service fail',
+    button: (agent, seconds) => `Let each call of the service of ${agent} fail for ${seconds} s`,
     icon: 'bolt',
     needsAgent: true,
   },

@@ -106,7 +106,7 @@ export function undoneText({ steps, outcome }: Pick<Order, 'steps' | 'outcome'>)
   if (undos.length === 0 || outcome === null || outcome === 'completed') return '';
   const byHand = undos.filter(({ skipped }) => skipped === 'done').length;
   const done = undos.filter(({ result, skipped }) => result === 'Compensated' || skipped === 'done').length;
-  // The other undos of an order that was ended as it is have not begun: nobody lists them.
+  // `steps` has only the undos that have begun. A terminated order may leave others, so their total is not known here.
   const all = outcome === 'terminated' ? '' : ` of ${undos.length}`;
   return `${done}${all} undone${byHand > 0 ? `, ${byHand} by hand` : ''}.`;
 }

@@ -58,8 +58,9 @@ function replacedAt(value: Json, [part, ...rest]: readonly string[], replace: (v
 }
 
 /**
- * Whether a JSON Schema declares the field at a path: its properties, its entries or a part that allows any value include it. A schema
- * without `additionalProperties` accepts unknown fields, and does not declare them.
+ * Whether a JSON Schema declares the field at a path: the schema names the field, has a schema for it (`items`, `additionalProperties`),
+ * or allows any value at some part of the path (`true`, `{}`). A schema of an object without `additionalProperties` accepts unknown
+ * fields, but does not declare them.
  */
 export function declares(schema: Json | undefined, path: readonly string[], root: Json | undefined = schema, depth = 0): boolean {
   if (schema === true) return true;
@@ -73,6 +74,6 @@ export function declares(schema: Json | undefined, path: readonly string[], root
   if (isObject(properties) && Object.hasOwn(properties, part)) return within(properties[part]);
   if (Array.isArray(prefixItems) && prefixItems[Number(part)] !== undefined) return within(prefixItems[Number(part)]);
   if (items !== undefined || additionalProperties !== undefined) return within(items) || within(additionalProperties);
-  // A schema without any of these keywords allows any value.
+  // A schema with none of these keywords says nothing about the shape of a value.
   return !['$ref', 'properties', 'prefixItems', 'anyOf', 'oneOf', 'allOf', 'type', 'enum', 'const'].some((key) => key in schema);
 }

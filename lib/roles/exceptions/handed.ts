@@ -19,7 +19,7 @@ export async function handingOf(entry: Handed, read: Read): Promise<readonly Rec
   return (await read(news)) ? [handed] : [{ document: news, loadedRev: 0 }, handed];
 }
 
-/** Returns a task in the hands of other people. Its reminders begin again. Without `dueSeconds`, they get as much time as the people before them had. */
+/** Returns the task of another group. Its reminders begin again. Without `dueSeconds`, the new group gets as much time as the group before had. */
 function handedTask({ escalation: _, ...task }: TaskRecord, { at, exception, group, text, dueSeconds }: Handed): TaskRecord {
   const dueAt = at + (dueSeconds === undefined ? task.dueAt - (task.handed?.at ?? task.openedAt) : dueSeconds * 1000);
   return {

@@ -60,7 +60,8 @@ export function createConsumer(
   async function permitFor({ messageId, group }: Delivery): Promise<Permit> {
     const call = { orderId: messageId, client: group };
     const permit = guard.isClosed ? guard.enter(call) : await guard.acquirePermit(call, { repeated: false });
-    if (!permit) throw new TransientFailure(`The consumer "${name}" waits: another message goes first.`);
+    if (!permit)
+      throw new TransientFailure(`The consumer "${name}" puts this message off: another message is tried first, and this one comes again.`);
     return permit;
   }
 

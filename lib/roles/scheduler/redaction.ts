@@ -20,7 +20,7 @@ export const secretsOf = ({ program, order, instance: { state } }: Instantiated)
   ...secretTexts(order.body, secretPointers(program.definition.order)),
   ...Object.entries(state.outputs).flatMap(([path, output]) => secretTexts(output, secretOutputAt(program, path))),
   // The output of a late reply is kept only in the input of its undo.
-  ...(state.undo ?? []).flatMap(({ path, input }) => (input === undefined ? [] : secretTexts(input, secretInputAt(program, path)))),
+  ...(state.undo ?? []).flatMap(({ path, input }) => (input === undefined ? [] : secretTexts(input, secretUndoInputAt(program, path)))),
 ];
 
 /** Returns the output of a completed order as its client sees it; undefined if the order has none. */
@@ -53,7 +53,7 @@ export function redactedPlan(loaded: Loaded, plan: UndoPlan): UndoPlan {
   const steps = plan.steps.map(({ impossible, ...step }) => ({
     ...step,
     ...(impossible === undefined ? {} : { impossible: withoutTexts(impossible, texts) }),
-    input: withoutSealed(withoutTexts(masked(step.input, secretInputAt(loaded.program, step.path)), texts)),
+    input: withoutSealed(withoutTexts(masked(step.input, secretUndoInputAt(loaded.program, step.path)), texts)),
   }));
   return { ...plan, steps };
 }
@@ -70,8 +70,11 @@ export function redactedInput(loaded: Instantiated, path: string): Json | undefi
 /** Cache by program and path: every transition needs these pointers, and finding them parses expressions. */
 const secretInputs = new WeakMap<Program, Map<string, readonly string[]>>();
 
-/** Returns pointers into the input of a step's undo that come from secret outputs, even if the output is not kept. */
-function secretInputAt(program: Program, path: string): readonly string[] {
+/**
+ * Returns pointers to the values in the input of a step's undo that come from secret outputs. The definition alone gives them, so they are
+ * known also if the state has dropped the output.
+ */
+function secretUndoInputAt(program: Program, path: string): readonly string[] {
   const known = secretInputs.get(program) ?? new Map<string, readonly string[]>();
   secretInputs.set(program, known);
   const at = definitionPath(path);

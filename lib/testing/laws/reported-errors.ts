@@ -18,7 +18,8 @@ const expectedMessages: ReadonlySet<string> = new Set([
   'The failure of the message was not counted: other writes of the same count came first at every try. The message is redelivered.',
 ]);
 /** Errors that concern a consumer: after an outage, others go first; after failures in a row, an operator must look at it. */
-const ofConsumer = /^(The consumer "[a-z-]+" waits: another message goes first\.|\d+ failures in a row on [a-z-]+-messages)$/;
+const ofConsumer =
+  /^(The consumer "[a-z-]+" puts this message off: another message is tried first, and this one comes again\.|\d+ failures in a row on [a-z-]+-messages)$/;
 /** Whether a process of the previous deployment meets an order of the new one. */
 const isOlderProcess = ({ name, message }: Failed): boolean =>
   name === 'UnreadableRecordError' && message.includes('its workflow sale@2 is not part');
