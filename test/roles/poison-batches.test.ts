@@ -135,6 +135,22 @@ describe('a message that is delivered several times at once', () => {
     }
     assert.equal(desk.messages(queueNames.deadLetters(requests)).length, 1);
   });
+
+  test('F-110, S25 is not given up for an attempt that succeeded while it waited for its turn', async (context) => {
+    const desk = openDesk(context, lineOf({ pick: nothing }));
+    const judge = createFailurePolicy(desk.system);
+    await submitted(desk);
+    const [received] = await desk.queues.receive(requests, { max: 1, visibilityMs, waitMs: 0 });
+    const delivery = { ...(received ?? assert.fail()), queue: requests, receiveCount: 2 };
+    const begin = async () => judge.begin(delivery, await judge.counts(delivery));
+    for (let attempt = 0; attempt < 3; attempt++) await begin();
+    const slow = await begin();
+    await desk.clock.advance(desk.system.visibilityMsOf(requests));
+    const readAtArrival = await judge.counts(delivery);
+    await judge.succeeded(delivery, slow);
+    assert.equal((await judge.begin(delivery, readAtArrival))?.counts.count?.failures, 1);
+    assert.equal(desk.messages(queueNames.deadLetters(requests)).length, 0);
+  });
 });
 
 describe('a batch', () => {

@@ -48,9 +48,12 @@ export function createFailurePolicy(ports: FailurePolicyPorts): FailurePolicy {
 
     async begin(delivery, counts) {
       const { maxFailures } = policyOf(channelOf(delivery.queue), app.channels);
-      const { count } = counts;
+      const isOver = ({ count }: StoredFailureCount): boolean => (count?.failures ?? 0) > maxFailures;
+      // The count was read before others of the batch had their turns. An attempt in it may have ended since then, without a failure.
+      const found = isOver(counts) ? await failureCounts.read(delivery) : counts;
+      const { count } = found;
       const at = clock.now();
-      if (count && count.failures > maxFailures) {
+      if (count && isOver(found)) {
         const atWork = begunSince(count, at - ports.visibilityMsOf(delivery.queue) + marginMs);
         // An attempt at work may still succeed, and a success would clear the count. So this message waits for it.
         if (count.failures - atWork <= maxFailures) throw new Error('Another message of the same conversation is being processed.');
@@ -59,7 +62,7 @@ export function createFailurePolicy(ports: FailurePolicyPorts): FailurePolicy {
         return undefined;
       }
       try {
-        return { at, counts: await failureCounts.change(delivery, withFailure({ at, error: noFailures }), counts) };
+        return { at, counts: await failureCounts.change(delivery, withFailure({ at, error: noFailures }), found) };
       } catch (error) {
         // The write may have been applied without its answer. An attempt that is not made must not count.
         await ifPossible(delivery, () => failureCounts.correct(delivery, without(at)), telemetry);
