@@ -14,7 +14,7 @@ export const auditKinds = [
   'group',
   'read',
 ] as const;
-/** The roles of people, the mightiest first. */
+/** The roles of people, the one with the most rights first. */
 export const auditedRoles = ['admin', 'operator', 'viewer'] as const;
 
 export type AuditKind = (typeof auditKinds)[number];
@@ -35,7 +35,7 @@ export interface AuditEntry {
   /** The values that the action changes, without secrets. Null: nothing was there, or the values are not of this kind. */
   readonly before: Json;
   readonly after: Json;
-  /** The call, as in the log. */
+  /** The id of the API call, as in the log. */
   readonly requestId: string;
 }
 
@@ -61,7 +61,10 @@ export interface AuditPage {
   readonly next?: AuditPosition;
 }
 
-/** Why the audit of a day does not fit its digest: a change after the day was over. `entry` is null where the digest itself does not fit. */
+/**
+ * A difference between the audit of a day and its digest: something changed after the day was over. `entry` is null if the digest itself
+ * has changed.
+ */
 export interface AuditMisfit {
   readonly entry: string | null;
   readonly problem: (typeof auditProblems)[number];

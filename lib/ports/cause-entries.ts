@@ -4,9 +4,11 @@ import type { Verdict } from '#core/exceptions/verdict';
 import type { UsedSolution } from '#core/solutions/solution';
 import type { TaskRecord } from './tasks.ts';
 
-/** What an outbox entry says about a cause. */
+/** The content of an outbox entry about a cause. */
 export type CauseContent =
-  /** A cause has come up: its exception and its task are to be stored, and announced. A rule has handled an exception without a task. */
+  /**
+   * A cause has come up: its exception and its task are to be stored, and announced. `task` is absent if a rule has handled the exception.
+   */
   | { readonly kind: 'opened'; readonly exception?: ExceptionRecord; readonly task?: Omit<TaskRecord, 'rev'> }
   /** A cause is gone: its exception is handled, and its task resolved. */
   | {
@@ -39,7 +41,7 @@ export type CauseContent =
       readonly text?: string;
       readonly dueSeconds?: number;
     }
-  /** Whether the instruction that resolved a task has helped. The order may be one that replaces that of the task. */
+  /** Whether the instruction that resolved a task has helped. `orderId` may be the order that replaces the order of the task. */
   | {
       readonly kind: 'verified';
       readonly orderId: string;
@@ -47,6 +49,6 @@ export type CauseContent =
       readonly seq: number;
       readonly at: number;
       readonly verdict: Verdict;
-      /** The task that came of it. */
+      /** The next task, which the new failure opened. */
       readonly nextTaskId?: string;
     };

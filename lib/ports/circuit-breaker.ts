@@ -1,8 +1,8 @@
 import { type Backoff, backoffMs } from '#ports/util/backoff';
 
 /**
- * A circuit breaker, shared by all hosts of an agent. Agents write it when the remote service goes down or recovers; while the
- * service is healthy, they read it only after a rest (`restedMs`). Times are milliseconds since 1970.
+ * A circuit breaker, shared by all hosts of an agent. Agents write it when the remote service goes down or recovers; while the service is
+ * healthy, they read it only before a call that follows a pause of `restedMs`. Times are milliseconds since 1970.
  */
 export interface Breaker {
   readonly agent: string;
@@ -17,8 +17,8 @@ export interface Breaker {
   /** When the service came back; null while it is down. */
   readonly closedAt: number | null;
   /**
-   * How long nobody wanted the service in this outage: a probe was due for over an hour, and no request made it. The release does not
-   * last longer for this time. Absent: 0.
+   * The time in this outage, in milliseconds, in which no request needed the service: a probe was due for over an hour, and no request
+   * made it. The release does not last longer because of this time. Absent: 0.
    */
   readonly idleMs?: number;
   /** The only client for which calls have failed in this outage. Another client may probe at once. */
@@ -44,7 +44,7 @@ export type Phase = 'closed' | 'open' | 'half-open';
 const probeMs: Backoff = { first: 5_000, longest: 60_000, jitter: [0.75, 1.25] };
 /** A host that was idle for this long reads the breaker before its next call: another host may have opened it. */
 export const restedMs = 10_000;
-/** If a probe is this late or later, no request was waiting before it: that request would have been the probe. */
+/** If a probe is this late or later, no request was waiting before it: a waiting request would have been the probe. */
 const idleMinMs = 3_600_000;
 /** The shortest half-open phase. Late steps do not count as failures during that phase. */
 const releaseMinMs = 10_000;
@@ -56,15 +56,15 @@ export const phaseOf = (breaker: Breaker | undefined, now: number): Phase => {
 };
 
 /**
- * Whether a call for this client may be a probe now. If calls of one client alone have failed, its content may be the cause, and
- * another client need not wait.
+ * Whether a call for this client may be a probe now. If calls of one client alone have failed, the content of that client's requests may
+ * be the cause, and another client need not wait.
  */
 export const mayProbe = (breaker: Breaker | undefined, client: string | undefined, now: number): boolean =>
   breaker !== undefined && (now >= breaker.probeAt || (breaker.onlyClient !== undefined && breaker.onlyClient !== client));
 
 /**
- * Returns the breaker after it opens. `random`, from 0 to 1, spreads the times of the probes. `onlyClient`: the client of all
- * failures, if it is one.
+ * Returns the breaker after it opens. `random`, from 0 to 1, spreads the times of the probes. `onlyClient`: the client of all failures, if
+ * they belong to one client.
  */
 export function opened(agent: string, before: Breaker | undefined, now: number, random: number, onlyClient?: string): Breaker {
   // A service that fails again while half-open continues the same outage, and its probes do not become more frequent.
@@ -83,8 +83,8 @@ export function opened(agent: string, before: Breaker | undefined, now: number, 
 }
 
 /**
- * Returns the breaker with a probe begun for a client. The host that writes it may call; if it crashes, another may after
- * `probeAt`. If the probe of another client fails too, the failures belong to several clients.
+ * Returns the breaker with a probe begun for a client. The host that writes this breaker may call the service. If that host crashes,
+ * another may call after `probeAt`. If the probe of another client fails too, the failures belong to several clients.
  */
 export function probing({ onlyClient, ...breaker }: Breaker, client: string | undefined, now: number, random: number): Breaker {
   const late = now - breaker.probeAt;
@@ -127,8 +127,8 @@ export function releaseTimeOf(breaker: Breaker, waitingSince: number): number {
 }
 
 /**
- * Returns since when the oldest request that is not released yet has waited. A clock that is behind the writer's finds that
- * none is released.
+ * Returns since when the oldest request that is not released yet has waited. If the clock of this host is behind the writer's, no request
+ * counts as released.
  */
 function waitingFrom(breaker: Breaker, now: number): number {
   const { openedAt, closedAt } = breaker;

@@ -14,7 +14,7 @@ export interface ClientRecord {
   readonly reason: string;
 }
 
-/** A registration as it is stored. One of an earlier program has no version and no author. */
+/** A registration as it is stored. A registration that an earlier version of Redress wrote has no rev and no author. */
 export type StoredClient = Pick<ClientRecord, 'id' | 'responseChannels' | 'senders'> & Partial<ClientRecord>;
 
 export const registrationIn = (stored: StoredClient): ClientRecord => ({ rev: 1, appClients: [], by: '', at: 0, reason: '', ...stored });

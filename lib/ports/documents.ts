@@ -12,7 +12,7 @@ export interface Document {
   readonly content: JsonObject;
   /** Milliseconds since 1970. From then on the store may remove the document. */
   readonly expiresAt?: number;
-  /** Its entries in lists. Each write gives all of them: one without them takes the document off its lists. */
+  /** Its entries in lists. Each write gives all of them: a write without them takes the document off its lists. */
   readonly listA?: ListEntry<'A'>;
   readonly listB?: ListEntry<'B'>;
   readonly listC?: ListEntry<'C'>;
@@ -62,7 +62,7 @@ export const collections = {
   order: (orderId: string) => `ORDER#${orderId}`,
   /** Tallies of exceptions by day and fingerprint, in one of `groupShards` parts. */
   exceptionGroups: (shard: number | '*') => `GROUPS#${shard}`,
-  /** Fingerprints of a workflow and a UTC day (`w#2026-01-31`) that count messages: they have a limit. */
+  /** Fingerprints that include the message of a fault, by workflow and UTC day (`w#2026-01-31`). Their number is limited. */
   fingerprints: (of: string) => `FINGERPRINTS#${of}`,
   /** Messages for an order that a person has locked. */
   inbox: (orderId: string) => `INBOX#${orderId}`,
@@ -118,7 +118,7 @@ export const collections = {
   exceptionNotes: 'EXCEPTION-NOTES',
   /** What orders have read and written of one object, by time. The name is that of the object: `stock/tea`. */
   object: (name: string) => `OBJ#${name}`,
-  /** Places of API calls that wait for an order. */
+  /** API calls that wait for an order, to limit their number. */
   waits: 'WAITS',
   /** Position of the sweep through all orders. */
   sweep: 'SWEEP',

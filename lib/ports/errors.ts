@@ -25,8 +25,8 @@ export class UnreadableRecordError extends Error {
   readonly orderId: string;
   readonly reason: string;
   /**
-   * Milliseconds since 1970. Until then a rollout may explain that this process is older than the record. After it, or if it is
-   * 0, an operator must deploy another version. Undefined if no version can read the record.
+   * Milliseconds since 1970. Until then a rollout may explain that this process is older than the record. After that time, or if it is 0,
+   * an operator must deploy another version. Undefined if no version can read the record.
    */
   readonly newerUntil: number | undefined;
   /** The order as submitted, if that part is readable. */
@@ -41,7 +41,7 @@ export class UnreadableRecordError extends Error {
   }
 }
 
-/** Whether a record is damaged. A record of another program version is not: that version may return at any time. */
+/** Whether a record is damaged. A record of another program version is not damaged: that version may be deployed again at any time. */
 export const isDamage = (error: unknown): error is UnreadableRecordError =>
   error instanceof UnreadableRecordError && error.newerUntil === undefined;
 

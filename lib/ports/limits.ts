@@ -14,7 +14,7 @@ export const runs = {
   /** The supervisor: one minute of passes, and the time of the last pass. */
   passMs: 70 * second,
   sweepMs: 15 * minute,
-  /** Bulk runs go on in the next run of their function. */
+  /** A bulk run that takes longer continues in the next run of its function. */
   bulkMs: 15 * minute,
   /** The notifier: one minute of passes, and the time of the last calls. */
   notifyMs: 90 * second,
@@ -45,7 +45,7 @@ export const tableFigures = { itemBytesMax: 400 * 1024, stateReserveBytes: 40 * 
 
 /** Allowance for the time between the receipt of a message and the start of its run. */
 const receivedMs = 5 * second;
-/** Lambda may run an agent this often for one delivery before another instance can receive the same request. */
+/** Lambda may run an agent up to this often for one delivery, before another instance can receive the same request. */
 const runsOfAgents = 6;
 
 /**

@@ -1,4 +1,4 @@
-/** An index of a list, and the filters that it serves. `state=Error` means this value alone. */
+/** An index of a list, and the filters that it serves. `state=Error`: the index serves this value of the filter alone. */
 export interface ListIndexFilters<Index extends string = string> {
   readonly index: Index;
   readonly serves: readonly string[];
@@ -26,7 +26,8 @@ export const orderList: ListFilters<OrderIndex> = {
   call: 'GET /orders',
   // The token of a client is its filter `client`.
   filters: ['client', 'reference', 'state', 'outcome', 'workflow', 'fault', 'submittedAfter', 'submittedBefore'],
-  // A reference names a few orders of one client. Orders in Error are few; a client's own index holds all orders that it ever finished.
+  // The index with the fewest orders comes first: a reference names a few orders of one client, few orders are in Error, and a client's
+  // own index holds all its orders.
   indexes: [
     { index: 'byReference', serves: ['client', 'reference'] },
     { index: 'inError', serves: ['state=Error'] },
@@ -56,7 +57,7 @@ type ExceptionIndex = 'alike' | 'byDay';
 export const exceptionList: ListFilters<ExceptionIndex> = {
   call: 'GET /exceptions',
   filters: ['fingerprint', 'class', 'type', 'workflow', 'step', 'state', 'tag', 'since', 'until'],
-  // A class, a type, or a workflow with a step leads to fingerprints through the groups, up to twenty of them.
+  // For a class, a type, or a workflow with a step, the groups of exceptions give the fingerprints to read, up to twenty.
   indexes: [
     { index: 'alike', serves: ['fingerprint', 'state'] },
     { index: 'alike', serves: ['fingerprint'] },
@@ -111,7 +112,7 @@ export function servedBy<Index extends string>(
   return { index, checks: filters.filter((filter) => given[filter] !== undefined && !served.has(filter)) };
 }
 
-/** Returns the filters that are given without the one that they need. */
+/** Returns each given filter that needs another filter which is not given. */
 export const unservedIn = ({ needs }: ListFilters, given: Given): readonly { readonly filter: string; readonly needs: string }[] =>
   Object.entries(needs).flatMap(([filter, other]) =>
     given[filter] !== undefined && given[other] === undefined ? [{ filter, needs: other }] : [],

@@ -44,7 +44,7 @@ export const consumerOf = (queue: string): string | undefined =>
 /** Whether programs outside the system send to this queue. */
 export const isOpenToSenders = (queue: string): boolean => queue === queueNames.submissions || consumerOf(queue) !== undefined;
 
-/** Version of all messages between the roles. A new version must also read messages of the one before. */
+/** Version of all messages between the roles. A program of a new version must also read messages of the version before. */
 export const messageVersion = 1;
 
 /** Returns the error for a message of a later version, which newer processes can read; undefined for any other message. */
@@ -132,21 +132,21 @@ export const Cancel = z.object({
 });
 export type Cancel = z.infer<typeof Cancel>;
 
-/** An order is at its end, and another one replaces it. The record of the ended order says which. */
+/** An order is at its end, and another one replaces it. `orderId` is the ended order, whose record names the other one. */
 export const Restart = z.object({ v: z.literal(messageVersion), type: z.literal('restart'), orderId: id });
 
-/** A rule has another order handle an exception. The record of the order says which. */
+/** A rule has another order handle the exception `seq` of this order. The record of this order names the other one. */
 export const Handle = z.object({ v: z.literal(messageVersion), type: z.literal('handle'), orderId: id, seq: z.int().min(1) });
 
-/** A recovery has undone what a step wrote: the orders that have read it are to hear of it. */
+/** A recovery has undone what a step wrote: the orders that have read those objects are to be notified. */
 export const Undone = z.object({
   v: z.literal(messageVersion),
   type: z.literal('undone'),
   orderId: id,
   path: id,
-  /** When it was undone: milliseconds since 1970. An older process does not say so. */
+  /** When it was undone: milliseconds since 1970. Absent in messages of an older process. */
   undoneAt: z.int().optional(),
-  /** How often somebody has looked for its consumers before. Absent: never. */
+  /** How often the orders that have read it were looked for before. Absent: never. */
   looks: z.int().min(1).optional(),
 });
 export type Undone = z.infer<typeof Undone>;

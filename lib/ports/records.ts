@@ -88,7 +88,7 @@ export interface DueFor {
   readonly failing?: string;
   /** Since when the step waits, if an outage of the service or unread replies explain its lateness: milliseconds since 1970. */
   readonly waitingSince?: number;
-  /** When rules are to be asked about a time, if something else is due before: milliseconds since 1970. */
+  /** When rules about times are to be asked next, if the deadline is earlier for another reason: milliseconds since 1970. */
   readonly ruleAt?: number;
 }
 
@@ -119,7 +119,7 @@ export interface OpenCause {
   readonly isQuestion?: true;
   /** The exception is part of a task that was open already. */
   readonly hasNoTask?: true;
-  /** The activity and the fingerprint of an exception that the state of the order does not tell. */
+  /** The activity and the fingerprint of an exception, if the state of the order does not contain them otherwise. */
   readonly path?: string;
   readonly fingerprint?: string;
 }
@@ -158,7 +158,7 @@ export const detailTypes = [
 ] as const;
 export type DetailType = (typeof detailTypes)[number];
 
-/** Announcements that report what an alert has said, or that nobody must act on. */
+/** Announcements that repeat an alert, or that nobody must act on. */
 const quietTypes: ReadonlySet<DetailType> = new Set([
   'Order Processed',
   'Exception Raised',

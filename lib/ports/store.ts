@@ -32,8 +32,8 @@ export interface SentWithWrite {
   readonly messages: readonly Outgoing[];
   readonly announcements: readonly Announcement[];
   /**
-   * Records of exceptions and tasks, in a store that writes and sends atomically: all are written, or the write of the order is refused.
-   * A first version that exists already stays as it is.
+   * Records of exceptions and tasks, in a store that writes and sends atomically: all are written, or the write of the order is refused. A
+   * first version (`loadedRev: 0`) of a record that exists already changes nothing.
    */
   readonly records?: readonly RecordWrite[];
   /** Journal entries that the write removes from the state. */
@@ -93,8 +93,8 @@ export interface Intent {
 /** Log of intents to call services that are not idempotent. Agents may write only this and the circuit breakers. */
 export interface IntentLog {
   /**
-   * Records the intent unless its key has one. `recorded`: this request owns the effect until it calls `withdraw()`, because it
-   * sent nothing. `refused` names the recorded request: perhaps this same request, delivered twice.
+   * Records the intent unless its key has one. `recorded`: this request alone may have the effect. It calls `withdraw()` if it was not
+   * sent after all. `refused` names the recorded request: perhaps this same request, delivered twice.
    */
   recordIntent(
     intent: Intent,
@@ -143,10 +143,10 @@ export interface Store extends IntentLog, Breakers, Documents, Tallies, OrderFig
    */
   sweep(after: string | undefined, limit: number): Promise<SweepPage>;
 
-  /** Stores a page of the journal under the rev at which it was read. Idempotent. */
+  /** Stores a page of the journal under the rev of the state from which it was taken. Idempotent. */
   putPage(orderId: string, rev: number, page: Page): Promise<void>;
   pages(orderId: string): Promise<readonly Page[]>;
-  /** Stores a page of the undo list under the rev at which it was read. Idempotent. */
+  /** Stores a page of the undo list under the rev of the state from which it was taken. Idempotent. */
   putUndoPage(orderId: string, rev: number, page: UndoPage): Promise<void>;
   /** Returns the page that was stored under a rev; undefined if there is none. */
   undoPage(orderId: string, rev: number): Promise<UndoPage | undefined>;

@@ -20,7 +20,10 @@ export interface TallyAdd {
   readonly id: string;
   readonly sums: Tally['sums'];
   readonly about: JsonObject;
-  /** The time of the document, if the write adds a document: milliseconds since 1970. A later change of it has none. */
+  /**
+   * The time of the document, if the write adds a document: milliseconds since 1970. An addition for a later change of that document has
+   * no time.
+   */
   readonly at?: number;
   /** Milliseconds since 1970. From then on the store may remove the tally. */
   readonly expiresAt: number;

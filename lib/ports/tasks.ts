@@ -24,7 +24,7 @@ export interface TaskResolution {
   readonly solution?: UsedSolution;
 }
 
-/** Whether the instruction that resolved a task has helped. `void`: somebody ended the order otherwise first. */
+/** Whether the instruction that resolved a task has helped. `void`: somebody ended the order in another way before this was known. */
 export const verdicts = ['running', 'passed', 'failed-again', 'failed-otherwise', 'void'] as const;
 export type TaskVerdict = (typeof verdicts)[number];
 
@@ -45,7 +45,7 @@ export interface TaskCall {
 /** A decision that a person has to make. Each cause of an order has one task. All times: milliseconds since 1970. */
 export interface TaskRecord {
   readonly id: string;
-  /** Rises by one with every write of the task. The order has its own. */
+  /** Rises by one with every write of the task. It is independent of the order's rev. */
   readonly rev: number;
   readonly orderId: string;
   /** When the order was submitted. A new order may have the id of one that was forgotten, but not its time. */
@@ -75,7 +75,7 @@ export interface TaskRecord {
   readonly claimedAt?: number;
   /** The number of reminders so far. Absent: none. */
   readonly reminders?: number;
-  /** Absent: at `dueAt`. Null: there is no further one. */
+  /** When the next reminder is sent. Absent: at `dueAt`. Null: there is no further reminder. */
   readonly nextReminderAt?: number | null;
   /** The agenda's time of the last reminder. Absent: there was none. */
   readonly remindedFor?: number;
@@ -92,7 +92,7 @@ export interface TaskRecord {
   readonly resolution?: TaskResolution;
   /** Absent if the kind of the instruction is not verified. */
   readonly verified?: TaskVerdict;
-  /** The task whose instruction has failed again, and the one that came of it. */
+  /** The previous task, whose instruction did not help, and the next task, which the later failure opened. */
   readonly previousTaskId?: string;
   readonly nextTaskId?: string;
 }

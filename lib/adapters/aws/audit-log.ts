@@ -9,7 +9,7 @@ export interface CloudWatchAuditLogOptions {
   readonly group: string;
 }
 
-/** Writes the audit to a log group of its own. Each process has its own stream in it, named by its first line. */
+/** Writes the audit to a log group of its own. Each process has its own log stream, whose name begins with the day of its first line. */
 export function cloudWatchAuditLog({ client: open, group: logGroupName }: CloudWatchAuditLogOptions): AuditLog {
   let opened: Promise<string> | undefined;
 
@@ -19,7 +19,7 @@ export function cloudWatchAuditLog({ client: open, group: logGroupName }: CloudW
     try {
       await client.send(new sdk.CreateLogStreamCommand({ logGroupName, logStreamName }));
     } catch (error) {
-      // The response to an earlier attempt was lost.
+      // An earlier attempt created the stream, and its response was lost.
       if (!(error instanceof sdk.ResourceAlreadyExistsException)) throw error;
     }
     return logStreamName;

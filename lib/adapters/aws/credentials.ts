@@ -13,7 +13,9 @@ const Place = z.union([
 ]);
 export type CredentialPlace = z.output<typeof Place>;
 
-/** @throws SetupError when the variable `REDRESS_CREDENTIALS` is not what the deployment writes. */
+/**
+ * Reads from the variable `REDRESS_CREDENTIALS` where each credential is stored. @throws SetupError if the deployment did not write it so.
+ */
 export function readCredentialPlaces(text: string): ReadonlyMap<string, CredentialPlace> {
   const parsed = z.record(z.string(), Place).safeParse(jsonIn(text));
   if (parsed.success) return new Map(Object.entries(parsed.data));
@@ -38,8 +40,8 @@ interface Known {
 }
 
 /**
- * Keeps the values of stored credentials. Concurrent reads share one fetch. If a fetch fails, the previous value is used until one
- * succeeds: a wrong credential is refused by its service, and a missing one would stop all orders.
+ * Keeps the values of stored credentials. Concurrent reads share one fetch. If a fetch fails, the previous value is used until a later
+ * fetch succeeds. An outdated value is refused by its service alone; a missing value would stop all orders.
  */
 export function awsCredentials(
   places: ReadonlyMap<string, CredentialPlace>,

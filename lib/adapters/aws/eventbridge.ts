@@ -11,8 +11,8 @@ export const eventSource = 'redress';
 
 const batchMax = 10;
 /**
- * The size limit of a request. EventBridge accepts more by now, but an announcement only names an order and an event. A larger one is a
- * mistake.
+ * The size limit of a request. EventBridge now accepts more, but an announcement only names an order and an event. A larger announcement
+ * is a mistake.
  */
 const batchBytesMax = 256 * 1024;
 
@@ -28,7 +28,7 @@ export function eventBridgePublisher({ client, bus }: EventBridgePublisherOption
     Detail: JSON.stringify({ id, ...detail }),
   });
 
-  /** Sends a batch and returns the ids that failed. The call succeeds even if entries of it fail. */
+  /** Sends a batch and returns the ids that failed. The call succeeds even if some of its entries fail. */
   async function put(batch: readonly Prepared[]): Promise<readonly string[]> {
     const { Entries = [], FailedEntryCount = 0 } = await client.send(new PutEventsCommand({ Entries: batch.map(({ entry }) => entry) }));
     if (FailedEntryCount === 0) return [];

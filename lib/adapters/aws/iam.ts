@@ -8,7 +8,7 @@ export interface IamQuestion {
   readonly partition?: string;
   /** The attributes that the call names. A read without them returns whole items. */
   readonly attributes?: readonly string[];
-  /** The call returns attributes that it does not name: the whole item, after a write or a refused one. */
+  /** The call is a write that returns the whole item, also attributes that it does not name, when it succeeds or is refused. */
   readonly returnsAll?: true;
 }
 
@@ -20,7 +20,7 @@ export function questionsOf(service: string, operation: string, input: Input): r
     case 'DynamoDB':
       return aboutTable(operation, input);
     case 'SQS':
-      // A batch needs the permission of its single action.
+      // A batch needs the permission for the action on a single message.
       return [{ action: `sqs:${operation.replace(/Batch$/, '')}`, resource: `queue/${queueIn(input)}` }];
     case 'EventBridge':
       return unique(
@@ -65,7 +65,7 @@ function aboutItem(operation: string, input: Input): IamQuestion {
 const returnsAll = ({ ReturnValues, ReturnValuesOnConditionCheckFailure }: Input): boolean =>
   [ReturnValues, ReturnValuesOnConditionCheckFailure].some((each) => String(each).startsWith('ALL_'));
 
-/** Returns the value of the partition key: of the key, of the item, or of the condition of a query. */
+/** Returns the value of the partition key, from the call's key, its item, or the condition of its query. */
 function partitionIn({ Key, Item, KeyConditionExpression, ExpressionAttributeValues }: Input): string | undefined {
   const named = (Key ?? Item) as Input | undefined;
   if (named) return String(named['pk']);
@@ -73,7 +73,7 @@ function partitionIn({ Key, Item, KeyConditionExpression, ExpressionAttributeVal
   return placeholder === undefined ? undefined : String((ExpressionAttributeValues as Input)[placeholder]);
 }
 
-/** Returns the attributes that the expressions of a call name. For a read, IAM counts those of its projection. */
+/** Returns the attributes that the expressions of a call name. For a read, IAM checks the attributes of its projection alone. */
 function attributesIn(input: Input): readonly string[] {
   const reads = input['ProjectionExpression'] ?? '';
   const writes = input['UpdateExpression'] === undefined ? '' : `${input['UpdateExpression']} ${input['ConditionExpression'] ?? ''}`;

@@ -15,7 +15,7 @@ export interface KmsKeysOptions {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** How long a process uses a day key before it asks KMS again, so that a key that was disabled is no longer used. */
+/** How long a process uses a day key before it asks KMS again. So a process stops using a key within an hour after it was disabled. */
 const cachedForMs = 3_600_000;
 const document = 'KEY';
 
@@ -25,8 +25,8 @@ interface Known {
 }
 
 /**
- * Returns keys that KMS wraps: one item for each day holds the day's key encrypted. The first order of a day has KMS make it; each process
- * has it decrypted at most once an hour, and no order has a call of its own.
+ * Returns keys that KMS wraps: one item for each day holds the day's key encrypted. KMS makes this key for the first order of the day.
+ * Each process has KMS decrypt it at most once an hour, and not once for each order.
  */
 export function kmsKeys({ client, keyId, documents, clock }: KmsKeysOptions): Keys {
   const known = new Map<string, Known>();
@@ -39,7 +39,7 @@ export function kmsKeys({ client, keyId, documents, clock }: KmsKeysOptions): Ke
     if (!made.Plaintext || !made.CiphertextBlob) throw new Error('KMS returned no data key.');
     const content = { wrapped: Buffer.from(made.CiphertextBlob).toString('base64') };
     const write = await documents.putDocument({ collection: collections.key(day), id: document, rev: 1, content }, 0);
-    // Another process was first. Its key counts.
+    // If another process has written the key of the day first, this process uses that key.
     return write.outcome === 'written' ? made.Plaintext : unwrap(day, String(write.current?.content['wrapped']));
   }
 
@@ -69,7 +69,7 @@ export function kmsKeys({ client, keyId, documents, clock }: KmsKeysOptions): Ke
     try {
       return { day, key: await found.key };
     } catch (error) {
-      // The next call asks again.
+      // The next call asks KMS again.
       if (known.get(day) === found) known.delete(day);
       throw isOfKms(error)
         ? new StoreUnavailableError(`KMS cannot provide the data key of the day ${day}: ${error.message}`, { fatal: false, cause: error })

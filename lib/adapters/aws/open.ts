@@ -114,7 +114,10 @@ export interface AwsClients {
 const answerMs = 5000;
 const connectMs = 2000;
 const logTimes = { connectionTimeout: 1000, requestTimeout: 1500 };
-/** Connections of one host: it polls every queue at once, an agent's queue twenty times, and must still be able to send. */
+/**
+ * Connections of a process to one service. It polls all queues at once, each agent's queue with up to twenty requests, and must still be
+ * able to send.
+ */
 const socketsMax = 500;
 
 interface Region {
@@ -131,7 +134,7 @@ function settingsIn({ region, endpoints }: Region) {
     httpAgent: agent,
     httpsAgent: agent,
   };
-  // In this mode the SDK adds full jitter between attempts, and a retry budget.
+  // In the mode `standard`, the SDK adds full jitter between attempts, and a retry budget.
   const settings = { region, requestHandler, retryMode: 'standard', maxAttempts: 4 } as const;
   return (service: keyof AwsEndpoints) => {
     const endpoint = endpoints?.[service];
@@ -172,7 +175,10 @@ function openConsumers(region: Region, queueArns: string, meter: Meter | undefin
   return lambdaConsumers({ client: () => (opened ??= open()), queueArns });
 }
 
-/** Loads the client of the logs with the first line. It tries twice and briefly, because a person waits for the answer of their call. */
+/**
+ * Loads the client of the logs with the first line. The client tries each call twice, with short time limits, because a person waits
+ * meanwhile.
+ */
 function openAuditLog(region: Region, group: string): AuditLog {
   let opened: ReturnType<typeof open> | undefined;
   const open = async () => {

@@ -12,11 +12,11 @@ import { corrupt, damageRemedy, errcode, full, isBusy, notADatabase } from './sq
  */
 export function connect(path: string): DatabaseSync {
   try {
-    // A process that stops in order removes this file.
+    // A process that closes the database before it ends removes this file.
     const wasLeftOpen = existsSync(`${path}-wal`);
     if (path !== ':memory:') makeFile(path);
     const connection = new (sqlite().DatabaseSync)(path, { timeout: 50 });
-    // Before any change, even of the journal mode: the file may belong to another program.
+    // The version is checked before any change, even of the journal mode: the file may belong to another program.
     retryBusy(() => void ownVersion(connection, path));
     // The change to WAL can meet a process that opens the same new folder, and SQLite does not wait for it.
     retryBusy(() => connection.exec('PRAGMA journal_mode = WAL'));
@@ -40,7 +40,7 @@ export function connect(path: string): DatabaseSync {
   }
 }
 
-/** Returns Node's SQLite. An import would fail where it is missing, and rehearsals run without it. */
+/** Returns Node's SQLite. An import statement would fail in a Node without SQLite, in which rehearsals must still run. */
 function sqlite(): typeof import('node:sqlite') {
   const found = process.getBuiltinModule('node:sqlite');
   if (found) return found;

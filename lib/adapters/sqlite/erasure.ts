@@ -19,7 +19,7 @@ export function sqliteErasure(database: Database, orders: OrderReads, within: Do
         within.insertNew(documents);
       });
       orders.remember(order);
-      // The log holds the pages as they were, until it is written back and cut.
+      // The write-ahead log holds earlier content of the file until a checkpoint empties it.
       for (let tries = 1; (checkpoint.get() as { busy: number }).busy !== 0 && tries < checkpointTries; tries++)
         await new Promise((resolve) => setTimeout(resolve, pauseMs));
     },

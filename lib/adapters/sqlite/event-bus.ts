@@ -12,11 +12,11 @@ export interface Published extends Announcement {
 
 export interface SqlitePublisher extends Publisher {
   publishWithin(announcements: readonly Announcement[]): void;
-  /** Returns the announcements after a number, oldest first: the local stand-in for a subscription. */
+  /** Returns the announcements after a sequence number, oldest first: the local stand-in for a subscription. */
   published(afterSeq: number, limit: number): readonly Published[];
 }
 
-/** The event bus as a table. It ignores an announcement whose id it already has. */
+/** The event bus as a table. The table ignores an announcement whose id it already has. */
 export function sqlitePublisher(database: Database, clock: Clock): SqlitePublisher {
   const insert = database.prepare(
     'INSERT INTO announcements (id, detailType, detail, publishedAt) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',

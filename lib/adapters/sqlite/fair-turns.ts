@@ -16,7 +16,8 @@ const columns = 'id, body, receiveCount, sentAt, grp';
 
 /**
  * Chooses visible messages fairly: groups take turns, and within a group the oldest is first. If one request takes all visible messages,
- * turns do not matter and groups are not read. Only this process remembers whose turn is next.
+ * turns do not matter and groups are not read. The next turn is known to this process alone: other processes of the folder take turns of
+ * their own.
  */
 export function visibleMessages(database: Database): VisibleMessages {
   const selectAll = database.prepare(`SELECT ${columns} FROM messages WHERE queue = ? AND visibleAt <= ? ORDER BY visibleAt, id LIMIT ?`);

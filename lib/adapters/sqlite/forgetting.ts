@@ -14,7 +14,7 @@ interface Finished {
   readonly isKept: number;
 }
 
-/** Deletes finished orders with all their records, after their callers. */
+/** Deletes finished orders with all their records. A called order is deleted after its caller. */
 export function sqliteForgetting(database: Database): Pick<Store, 'forget' | 'hasForgotten'> {
   const selectFinished = database.prepare(
     `SELECT o.id, o.orderId, s.finishedAt, EXISTS (

@@ -13,7 +13,10 @@ interface Job {
 }
 
 const groupMax = 1000;
-/** Another process of the same folder holds the write lock for a few milliseconds at most. */
+/**
+ * The longest random pause before a group is tried again, if another process of the same folder holds the write lock. It holds it for a
+ * few milliseconds at most.
+ */
 const busyRetryMaxMs = 8;
 
 /** Commits all writes of one turn of the event loop together. If a group fails, each of its writes is tried alone. */

@@ -6,7 +6,7 @@ import { SetupError, StoreUnavailableError } from '#ports/errors';
 import type { DayKey, Keys } from '#ports/keys';
 import { dayOf } from '#ports/util/days';
 
-/** Keys on one machine. They are read without waiting, so that a write of the database can use them. */
+/** Keys on one machine. The functions of `now` are synchronous, so that a write of the database can use them. */
 export interface LocalKeys extends Keys {
   readonly now: { today(): DayKey; of(day: string): DayKey };
 }
@@ -112,7 +112,7 @@ function writeWhole(path: string, text: string): void {
   chmodSync(path, 0o600);
 }
 
-/** A process holds the lock for one write of a small file. An older lock belongs to a process that crashed. */
+/** A process holds the lock for one write of a small file. A lock older than this belongs to a process that crashed. */
 const lockMaxMs = 5_000;
 const lockPollMs = 5;
 
@@ -123,7 +123,7 @@ function lock(path: string): () => void {
       closeSync(openSync(path, 'wx', 0o600));
       return () => rmSync(path, { force: true });
     } catch (error) {
-      // A new folder would hold keys that no order of the old one has.
+      // The folder is not created again: new keys could not decrypt the orders of the old folder.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT')
         throw new StoreUnavailableError(`The data folder ${dirname(path)} is gone.`, { fatal: true });
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

@@ -11,7 +11,10 @@ interface Place extends ListPosition {
   readonly isMeant: number;
 }
 
-/** Lists orders. SQLite blocks the only thread, so a page ends after `most` orders were looked at, in portions, whatever its filter says. */
+/**
+ * Lists orders. SQLite blocks the only thread, so a page ends after it has looked at `most` orders, even if its filter keeps few of them.
+ * It looks at them in portions.
+ */
 export function sqliteListing(database: Database, most = lookedMax): Pick<Store, 'list'> {
   const selectListed = database.prepare('SELECT o.record, s.head FROM orders o JOIN states s ON s.id = o.id WHERE o.id = ?');
   const countUnfinished = unfinishedCounter(database);
@@ -127,7 +130,10 @@ type Index = keyof typeof sources;
 /** How a list reads the unfinished orders alone. */
 const unfinishedList: ListFilters<Index> = { ...orderList, indexes: [{ index: 'unfinished', serves: ['state'] }] };
 
-/** Returns the query for the places of a list, newest first, each with whether its order has what no index serves. */
+/**
+ * Returns the query for the places of a list, newest first, each with whether its order meets the conditions that the index does not
+ * serve.
+ */
 function placesFor(
   database: Database,
   list: ListFilters<Index>,
@@ -158,7 +164,7 @@ function placesFor(
   return { statement, values: [...meant, ...within].flatMap(([, ...values]) => values) };
 }
 
-/** Returns a value of the head. An unreadable head has none, and its content must not be evaluated. */
+/** Returns the SQL for a value of the head. It is NULL for an unreadable head, whose content must not be evaluated. */
 const inHead = (path: string): string => `CASE WHEN json_valid(s.head) THEN json_extract(s.head, '$.${path}') END`;
 
 /** Conditions on one order, for the filters that an index may leave to it. */

@@ -86,7 +86,7 @@ export function sqliteOrderWrites({
         return { outcome: 'written' };
       })
       .catch((error: unknown) => {
-        // A person has changed a task meanwhile. The writer reads everything again.
+        // Another write, for example of a person, has changed a task or an exception. The writer reads everything again.
         if (error instanceof RecordChanged) return refusedFor(orderId);
         throw error;
       });
@@ -95,7 +95,7 @@ export function sqliteOrderWrites({
     update: (state, { epoch, rev }, sentWithWrite) => {
       const { orderId, blob } = state;
       const changes = (): number | bigint => {
-        // A page has only what the state at `rev` has, so a refused write leaves the same page that the other writer leaves.
+        // A page holds only entries of the state at `rev`, so a refused write stores the same page as the write that won.
         if (sentWithWrite.page) pages.putPage(orderId, rev, sentWithWrite.page);
         if (sentWithWrite.undoPage) pages.putUndoPage(orderId, rev, sentWithWrite.undoPage);
         const columns = columnsOf(state);

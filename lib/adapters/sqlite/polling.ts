@@ -13,7 +13,10 @@ interface PollingOptions {
 /** How soon a waiter notices a delayed message, or one from another process. */
 const pollEveryMs = 50;
 
-/** Returns a function that starts to poll for messages that became visible without this process. Polling ends with the last waiter. */
+/**
+ * Returns a function that starts to poll for messages that became visible after a delay, or that another process sent. Polling ends with
+ * the last waiter.
+ */
 export function pollingFor({ database, clock, messages, waiters }: PollingOptions): () => Promise<void> {
   const { byQueue } = waiters;
   let isPolling = false;

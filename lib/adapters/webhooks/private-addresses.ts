@@ -24,7 +24,7 @@ for (const [network, prefix] of [
 ] as const)
   blocked.addSubnet(network, prefix, 'ipv6');
 
-/** Whether an address lies in a network that is not public. An IPv4 address within an IPv6 one counts as itself. */
+/** Whether an address lies in a network that is not public. An IPv4 address within an IPv6 address counts as that IPv4 address. */
 export function isPrivateAddress(address: string): boolean {
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
   if (mapped !== undefined) return blocked.check(mapped, 'ipv4');

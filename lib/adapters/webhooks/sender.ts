@@ -14,7 +14,7 @@ export interface WebhookOptions {
   readonly hosts: readonly string[];
   /** Secrets that sign, as Standard Webhooks writes them: `whsec_` and base64. */
   readonly credentials: Credentials;
-  /** The longest time of one call. */
+  /** The longest time of one call; by default ten seconds. */
   readonly timeoutMs?: number;
 }
 
@@ -106,7 +106,7 @@ function post(url: URL, headers: { readonly [name: string]: string }, body: stri
   const lookups = isLiteralHost(url.hostname) ? {} : { lookup: publicLookup };
   return new Promise((resolve, reject) => {
     const sent = call(url, { method: 'POST', headers, agent: false, ...lookups }, (response) => {
-      // The answer's text means nothing.
+      // The body of the answer is read and ignored.
       response.resume();
       response.once('end', () => resolve(response.statusCode ?? 0));
       response.once('error', reject);

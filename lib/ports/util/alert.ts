@@ -5,7 +5,7 @@ import type { DetailType, FaultSummary, OutboxEntry } from '#ports/records';
 
 /** An event that a person must look at: a fault of an order, or of the system. */
 export interface Alert {
-  /** The same when the alert is repeated, so that both count as one. */
+  /** Unchanged if the alert is repeated, so that subscribers count both as one. */
   readonly id: string;
   readonly orderId?: string | undefined;
   /** Milliseconds since 1970. */

@@ -1,4 +1,4 @@
-/** In each round one of the concurrent writers wins, so this bounds how many there may be. */
+/** Tries of one writer. One of the concurrent writers wins each round, so up to this many writers can all succeed. */
 export const racesMaxUsual = 20;
 
 /**

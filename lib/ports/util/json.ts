@@ -1,7 +1,9 @@
 import type { Json } from '#core/data/json';
 import { UnreadableRecordError } from '#ports/errors';
 
-/** Parses JSON; returns undefined for any other text. `JSON.parse` refuses a byte order mark, and does not recurse. */
+/**
+ * Parses JSON; returns undefined for any other text. `JSON.parse` refuses a byte order mark, and deep nesting does not overflow its stack.
+ */
 export function jsonIn(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;

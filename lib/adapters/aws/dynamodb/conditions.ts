@@ -12,7 +12,9 @@ export interface Condition {
 export const absent: Condition = { expression: 'attribute_not_exists(#pk)', names: { '#pk': 'pk' }, values: {} };
 export const present: Condition = { expression: 'attribute_exists(#pk)', names: { '#pk': 'pk' }, values: {} };
 
-/** No write has happened since the load. It needs both numbers: a reset to the same rev has another epoch. */
+/**
+ * No write has happened since the load. The condition needs epoch and rev: after a reset, the same rev may come again with another epoch.
+ */
 export const fencedBy = ({ epoch, rev }: Fence): Condition => ({
   expression: '#epoch = :loadedEpoch AND #rev = :loadedRev',
   names: { '#epoch': 'epoch', '#rev': 'rev' },
@@ -26,10 +28,10 @@ export const atRev = (rev: number): Condition => ({
   values: { ':loadedRev': rev },
 });
 
-/** The item is of an earlier program, which gave it no version. */
+/** An earlier version of Redress wrote the item, without a rev. */
 export const unversioned: Condition = { expression: 'attribute_not_exists(#rev)', names: { '#rev': 'rev' }, values: {} };
 
-/** The item has expired, although DynamoDB has not deleted it yet, which takes days. */
+/** The item has expired, but DynamoDB has not deleted it yet: that may take days. */
 export const expiredBy = (seconds: number): Condition => ({
   expression: '#expiresAt < :nowSeconds',
   names: { '#expiresAt': 'expiresAt' },

@@ -56,7 +56,10 @@ export const documentItem = (document: Document): Item & { readonly record: stri
 /** Returns the put of a document that must not exist yet. */
 export const newDocument = (document: Document): Put => ({ item: documentItem(document), when: absent });
 
-/** Returns the answer to a write. If its response was lost, the SDK's retry finds the own text and is refused. That counts as written. */
+/**
+ * Returns the answer to a write. If the response to our write was lost, the SDK's retry is refused and finds our own text. That counts as
+ * written.
+ */
 export const writtenDocument = (answer: Answer, text: string | undefined): DocumentWrite =>
   answer.outcome === 'written' || (answer.current?.['record'] ?? undefined) === text
     ? { outcome: 'written' }

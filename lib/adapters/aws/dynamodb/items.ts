@@ -17,8 +17,8 @@ export type Item = { readonly [attribute: string]: unknown };
 
 /**
  * How an attribute is stored. DynamoDB bills the whole item at every write, so defaults are left out: null, empty lists, `false`, and the
- * `usual` value. Nested values are JSON text, because DynamoDB's maps end at 32 levels and its numbers are not JavaScript's. Two forms
- * that every state has are shorter than JSON.
+ * `usual` value. Nested values are JSON text, because DynamoDB's maps end at 32 levels and its numbers are not JavaScript's. The kinds
+ * `workflow` and `writeIds`, which every state has, use a form that is shorter than JSON.
  */
 type Kind = 'plain' | 'optional' | 'optionalList' | 'json' | 'list' | 'flag' | 'workflow' | 'writeIds';
 
@@ -216,7 +216,7 @@ const usualAnswer = (processState: string, { orderId, submittedAt }: Pick<Answer
 
 /**
  * Shortens the usual answer to its state, so that an order with a key is hardly larger than one without: every kilobyte of an item is
- * billed. Programs that know no keys do not know the short form, so other orders keep the whole text.
+ * billed. Earlier versions of Redress know neither keys nor the short form, so orders without a key keep the whole text.
  */
 function storedAnswer({ answer, key, ...order }: Answered): string {
   const state = key === undefined ? undefined : ['Processing', 'Pending'].find((each) => usualAnswer(each, order) === answer);

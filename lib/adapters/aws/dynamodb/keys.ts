@@ -50,7 +50,7 @@ export const orderIdIn = (pk: string): string => pk.slice(orderPrefix.length);
 export const partitions = { calendar, clients } as const;
 export const pagesOf = { prefix: historyPrefix } as const;
 
-/** Whether the key is that of a page, of the journal or of the undo list. `revOf` is the rev that paged it out. */
+/** Whether the key is that of a page of the journal or of the undo list. `revOf` returns the rev under which the page was stored. */
 export const isPage = (sk: string): boolean => sk.startsWith(historyPrefix) || sk.startsWith(undoPrefix);
 /** Whether the key is that of an exception or a task of an order. */
 export const isCauseRecord = (sk: string): boolean => sk.startsWith('EXCEPTION#') || sk.startsWith('TASK#');
@@ -66,7 +66,7 @@ export const worklistKeyOf = (worklist: 'due' | 'error', orderId: string): strin
 /** Returns the partition that lists orders in Error, pending ones, or orders at work without a deadline, sorted by submission time. */
 export const stateShardKey = (state: 'error' | 'pending' | 'waiting', shard: number): string => `${state}#${shardText(shard)}`;
 
-/** Returns a valid sort key. DynamoDB allows 1,024 bytes. */
+/** Returns a valid sort key: the text, or its hash if it exceeds the 1,024 bytes that DynamoDB allows. */
 const sortable = (text: string): string => (Buffer.byteLength(text) <= 1024 ? text : hash('sha256', text));
 
 const shardText = (shard: number): string => String(shard).padStart(2, '0');

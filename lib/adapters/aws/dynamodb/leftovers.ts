@@ -24,7 +24,7 @@ import { setIf } from './update-if.ts';
  * The records beside the state of an order: its submission, its pages, and the intents of agents. The state alone says whether the order
  * exists. The expiry of the other records must follow the state's, even if a process crashes in between:
  * - The other records get their expiry after the state, and lose it before the state. No record of a live order has one.
- * - The submission gets its expiry last and loses it first. While it has none, other records may have none.
+ * - The submission gets its expiry last and loses it first. While the submission has no expiry, other records may lack theirs, too.
  * - Called orders get their expiry with their caller, before its submission does. Until then they are kept for it.
  * - Each item stores the rev for which its expiry was set, so that a delayed process cannot set an older one.
  */
@@ -39,7 +39,7 @@ export interface Leftovers {
   discard(submission: Item, nowSeconds: number): Promise<void>;
 }
 
-/** The limit of a transaction: 4 MB of items of 400 KB, one of them the submission. */
+/** Records that one transaction discards, beside the submission: its limit of 4 MB holds ten items of 400 KB. */
 const discardedAtOnce = 9;
 
 export function leftoversIn({ table, withRetries }: StoreContext): Leftovers {
@@ -52,7 +52,7 @@ export function leftoversIn({ table, withRetries }: StoreContext): Leftovers {
   const rest: Leftovers = {
     async expire(orderId, rev, expiresAt) {
       const found = await withRetries(() => around(table, orderId));
-      // A later write handles the rest itself.
+      // A later write of the state has handled the other records itself.
       if (found.rev !== rev) return;
       await allSettledOrThrow(found.others.map((key) => setEnd(key, rev, expiresAt)));
       await allSettledOrThrow(found.others.flatMap(({ sk }) => calledIn(sk) ?? []).map((called) => rest.release(called, expiresAt)));
@@ -62,7 +62,7 @@ export function leftoversIn({ table, withRetries }: StoreContext): Leftovers {
     async release(orderId, expiresAt) {
       const key = keys.state(orderId);
       const { rev, processState, worklist } = (await withRetries(() => get(table, key, ['rev', 'processState', 'worklist']))) ?? {};
-      // A running order sees at its own end that its caller keeps it no longer.
+      // A called order that still runs finds at its own end that its caller keeps it no longer.
       if (typeof rev !== 'number' || processState !== 'Processed' || worklist !== undefined) return;
       await isSet(key, { set: { expiresAt } }, allOf(atRev(rev), endless));
       const ended = Number((await withRetries(() => get(table, key, ['expiresAt'])))?.['expiresAt']);

@@ -70,7 +70,7 @@ async function* entriesOf(table: Table, { list, order, from = lowest, to = highe
       ExpressionAttributeNames: { '#partition': partition, '#sort': sort },
       ExpressionAttributeValues: { ':partition': shard, ':first': first, ':last': last },
       ScanIndexForward: ascends,
-      // One more than the page, for the one at `after`, which is left out.
+      // One entry more than the page, because the entry at `after` is read, too, and left out.
       Limit: shards.length === 1 ? limit + 1 : Math.min(limit + 1, shardLimit),
     });
   const key = (item: Item): string => String(item[sort]);

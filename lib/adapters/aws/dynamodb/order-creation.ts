@@ -21,7 +21,7 @@ interface NewOrder {
 
 type Existing = Pick<NewOrder, 'order' | 'state'>;
 
-/** Creates orders: both records in one transaction, or the earlier order as the answer. */
+/** Creates orders: writes the submission and the state in one transaction, or returns the earlier order of the same id. */
 export function dynamoDbCreation(context: StoreContext): Pick<Store, 'create'> {
   const { table, withRetries } = context;
   const knownDays = new Set<string>();

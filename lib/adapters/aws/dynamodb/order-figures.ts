@@ -47,8 +47,8 @@ export function dynamoDbOrderFigures({ table, withRetries }: StoreContext): Orde
           countShards(indexes.worklist, due, { from: 0, to: timeMax }, 2 * limit),
           oldestIn(table),
         ]);
-        // Pending orders have a deadline, so they are subtracted. So has an order in Error until its alert is sent: until then it counts as
-        // `processing`, too.
+        // Pending orders have a deadline, so they are subtracted. An order in Error has a deadline until its alert is sent; until then it
+        // counts as `processing`, too.
         const processing = Math.min(limit, waiting + Math.max(0, withDeadline - pending));
         return { pending, processing, error, oldestAt };
       }),
@@ -107,7 +107,10 @@ async function oldestIn(table: Table): Promise<number | null> {
 const collectionOf = (at: number): string => collections.finished(dayOf(at));
 const minutePrefix = 'm';
 
-/** One item for each hour has the sums of its minutes: less than a kilobyte, so that an addition takes one write unit. */
+/**
+ * Groups the counts by hour: one item holds the minutes of an hour. It is smaller than a kilobyte, so that an addition takes one write
+ * unit.
+ */
 function hoursIn(finished: FinishedByMinute): ReadonlyMap<number, FinishedByMinute> {
   const hours = Map.groupBy(finished, ([minute]) => minute - (minute % hourMs));
   return new Map([...hours].map(([hour, minutes]) => [hour, new Map(minutes)]));

@@ -10,7 +10,7 @@ export const linkAttributes = ({ restartedFrom, handles, caller }: Links): { rea
   ...(caller === undefined ? {} : { caller: JSON.stringify(caller) }),
 });
 
-/** Returns what the attributes say; throws UnreadableRecordError. */
+/** Returns the links to other orders that the attributes hold; throws UnreadableRecordError. */
 export const linksIn = (orderId: string, { restartedFrom, handles, caller }: { readonly [attribute: string]: unknown }): Links => ({
   ...(restartedFrom === undefined ? {} : { restartedFrom: String(restartedFrom) }),
   ...(handles === undefined ? {} : { handles: recordIn<ExceptionRef>(orderId, String(handles)) }),

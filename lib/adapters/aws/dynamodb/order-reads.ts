@@ -9,8 +9,8 @@ import { expireOtherRecords } from './retention.ts';
 import { putIf } from './update-if.ts';
 
 /**
- * Returns the reads of single orders. `load` may also write: it completes an expiry that a crash has interrupted. A missing state
- * is found and replaced here, too.
+ * Returns the reads of single orders. `load` may also write: it completes an expiry that a crash has interrupted. `orderWithoutState`
+ * finds an order whose state is missing, and `putMissingState` replaces that state.
  */
 export function dynamoDbOrderReads(context: StoreContext): Pick<Store, 'load' | 'head' | 'orderWithoutState' | 'putMissingState'> {
   const { table, retryOptions, retentionMs, withRetries, nowSeconds, isPresent } = context;
@@ -36,7 +36,7 @@ export function dynamoDbOrderReads(context: StoreContext): Pick<Store, 'load' | 
       const [item, state] = await withRetries(() => bothItems(orderId));
       if (!item || state || item['expiresAt'] !== undefined) return undefined;
       const order = orderOf(item);
-      // A crash may have left an order without an expiry whose state has expired.
+      // After a crash, the state may have expired although the order has no expiry.
       const mayHaveExpired = retentionMs !== undefined && order.submittedAt + retentionMs < nowSeconds() * 1000;
       return mayHaveExpired ? undefined : order;
     },

@@ -50,14 +50,15 @@ async function writeFenced(context: StoreContext, head: StateHead, when: Fence, 
   const caller = due === undefined ? undefined : await callerOf(context, head.orderId);
   const expiresAt = caller !== undefined && (await keepsWhatItCalled(context, caller)) ? undefined : due;
   const fence = fencedBy(when);
-  // An order that continues must first remove the expiry of its other records. Without an expiry, one write suffices.
+  // If the stored state has no expiry, one write suffices. Otherwise an order that continues must first remove the expiry of its other
+  // records.
   let answer = settled(await withRetries(() => write(expiresAt, expiresAt === undefined ? allOf(fence, endless) : fence)));
   if (expiresAt === undefined && answer.outcome === 'refused' && isPresent(answer.current) && isAt(answer.current, when)) {
     const isWhole = await rest.keep(head.orderId, head.rev);
     answer = settled(await withRetries(() => write(undefined, isWhole ? fence : allOf(fence, endless))));
   }
   if (answer.outcome === 'refused') return { outcome: 'refused', current: isPresent(answer.current) ? answer.current : null };
-  // The caller may have ended meanwhile, and have seen this order still running.
+  // The caller may have ended meanwhile. It found this order still running, so it left the expiry to this write.
   if (due !== undefined && expiresAt === undefined && caller !== undefined && !(await keepsWhatItCalled(context, caller)))
     await rest.release(head.orderId, due).catch(() => undefined);
   if (expiresAt !== undefined) await expireOtherRecords(context, { ...keys.state(head.orderId), rev: head.rev, expiresAt });

@@ -64,7 +64,10 @@ export async function countPage(
   return { count, more: last !== undefined };
 }
 
-/** Counts the entries of an index between two sort keys, up to a limit. It returns no entries, but is billed for their size. */
+/**
+ * Counts the entries of an index between two sort keys, up to a limit. DynamoDB bills the size of the entries, although it returns only
+ * their number.
+ */
 export async function countRange(
   { client, table }: Table,
   { index, partition, from, to }: { readonly index: IndexShape; readonly partition: string; readonly from: unknown; readonly to: unknown },

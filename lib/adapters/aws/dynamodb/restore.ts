@@ -47,7 +47,7 @@ type Request = { readonly PutRequest: { readonly Item: Item } } | { readonly Del
 /** DynamoDB's maximum per request. */
 const batchMax = 25;
 
-/** A copy takes long, and a throttled request of it is no reason to give up. */
+/** Attempts of the SDK for each request. A copy takes long, and must not fail because some of its requests are throttled. */
 const attemptsMax = 10;
 
 /** Opens a client with the region and the credentials that the AWS SDK finds. Rejects with SetupError if it finds no region. */
@@ -143,7 +143,10 @@ interface Tombstone {
   readonly deadLetters?: readonly { readonly collection: string; readonly id: string }[];
 }
 
-/** Yields each order from after the backup that a restored order has called. If its caller takes another way, only a person can undo it. */
+/**
+ * Yields each order from after the backup that a restored order has called. If the restored caller does not call it again, only a person
+ * can undo it.
+ */
 export async function* calledSince({ client, from, to }: Restoring): AsyncGenerator<CalledSince> {
   const isThere = async (orderId: string): Promise<boolean> =>
     (await client.send(new GetCommand({ TableName: from, Key: keys.order(orderId), ProjectionExpression: 'pk' }))).Item !== undefined;
@@ -172,7 +175,10 @@ async function* pagesOf(
   } while (start);
 }
 
-/** Removes the newer pages first, so that an interrupted copy can start over. */
+/**
+ * Returns an item as it is to be written. For a state, it first removes the pages from after the backup, so that an interrupted copy can
+ * start over.
+ */
 async function restored(restoring: Restoring, item: Item): Promise<Item> {
   if (item['sk'] !== keys.state('').sk) return item;
   const { client, to, countersAfter } = restoring;
@@ -188,7 +194,7 @@ async function restored(restoring: Restoring, item: Item): Promise<Item> {
   return { ...(await withCauses(restoring, item, { inUse: inUse.Item, found })), ...counters };
 }
 
-/** Returns the item of a state with the causes since its backup. One that cannot be read stays as it is. */
+/** Returns the item of a state with the causes since its backup. An unreadable state stays as it is. */
 async function withCauses(
   { client, to, causesAfter }: Restoring,
   item: Item,

@@ -10,7 +10,7 @@ import { type Backoff, backoffMs } from '#ports/util/backoff';
 const conflictsMax = 8;
 const pauseMs: Backoff = { first: 20, longest: 500, jitter: [0, 1] };
 
-/** Causes that a retry may overcome. Any other cause makes it pointless. */
+/** Causes of a canceled transaction that a retry may overcome. With any other cause, a retry is pointless. */
 const passing = new Set(['None', 'TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 const conflicts = new Set(['TransactionConflictException', 'TransactionInProgressException']);
 

@@ -27,7 +27,7 @@ export const indexes = {
   byClient: { name: 'by-client', partition: 'clientDay', sort: 'listedAt', sortType: 'S' },
   byDay: { name: 'by-day', partition: 'dayShard', sort: 'listedAt', sortType: 'S' },
   byReference: { name: 'by-reference', partition: 'clientReference', sort: 'listedAt', sortType: 'S' },
-  /** Lists of documents (`#ports/lists`). On documents alone: an item of an order or a state that carried these keys would pay for them. */
+  /** Lists of documents (`#ports/lists`). Documents alone have these keys: on orders and states they would cost write units. */
   listA: { name: 'listA', partition: 'la', sort: 'las', sortType: 'S' },
   listB: { name: 'listB', partition: 'lb', sort: 'lbs', sortType: 'S' },
   listC: { name: 'listC', partition: 'lc', sort: 'lcs', sortType: 'S' },

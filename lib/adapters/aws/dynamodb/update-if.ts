@@ -23,7 +23,10 @@ export interface Put {
   readonly when?: Condition;
 }
 
-/** Puts an item and others: all of them or none. The item's condition decides; the other conditions always hold, or the call rejects. */
+/**
+ * Puts an item and others: all of them or none. If the condition of `first` does not hold, the answer is `refused`. If another condition
+ * does not hold, the call rejects.
+ */
 export async function putAllIf({ client, table }: Table, first: Put, others: readonly Put[]): Promise<Answer> {
   const TransactItems = [first, ...others].map((put) => ({ Put: putInput(table, put) }));
   try {
@@ -36,7 +39,7 @@ export async function putAllIf({ client, table }: Table, first: Put, others: rea
   }
 }
 
-/** Returns a put of a transaction as the SDK takes it. A refusal returns the item that is there. */
+/** Returns a put of a transaction as the SDK takes it. A refusal returns the stored item. */
 export const putInput = (TableName: string, { item: Item, when }: Put) => ({
   TableName,
   Item,

@@ -20,8 +20,8 @@ export const dynamoDbWorklist = ({ table, withRetries }: StoreContext): Pick<Sto
   },
 
   /**
-   * Scans the table itself, because the index may be what lacks an order. Finished orders without a deadline are left out: they only
-   * grow in number. Each order has about four items.
+   * Scans the table itself, because the index may lack an order. Finished orders without a deadline are left out: their number only grows.
+   * The scan examines about four items for each order.
    */
   async sweep(after, limit) {
     const input = {

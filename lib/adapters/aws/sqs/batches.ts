@@ -17,7 +17,9 @@ export interface Failure {
   readonly Message?: string | undefined;
 }
 
-/** Sends entries in batches until all are accepted. SQS may accept some entries of a batch and refuse others. */
+/**
+ * Sends entries in batches, and refused entries again, until all are accepted. Rejects after four attempts, or if SQS blames the sender.
+ */
 export async function inBatches<E extends { readonly Id?: string | undefined }>(
   clock: Clock,
   entries: readonly E[],
