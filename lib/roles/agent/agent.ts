@@ -151,7 +151,7 @@ function begin(
   return work;
 }
 
-/** Remembers the results that follow from an error: the report of the error names them. */
+/** Returns `reportError` to report errors, and `isReported`: whether a result follows from such an error and needs no report itself. */
 function createErrorReports(report: ReportTrouble) {
   const reported = new WeakSet<Result>();
   const reportError: ReportTrouble = (trouble) => {

@@ -25,10 +25,11 @@ export interface GuardOptions {
   readonly random: () => number;
 }
 
-/** A breaker that was read longer ago than this is read again, because another instance may have changed it. */
+/** A breaker that was read longer ago than this is read again, because another process may have changed it. */
 const freshMs = 2_000;
 /** A probe that takes this many times the usual duration shows that the service has not recovered yet. */
 const slowFactor = 3;
+/** Shorter usual durations count as this one, so that a few slow calls of a fast service are normal. */
 const usualMinMs = 1_000;
 
 /**
@@ -45,7 +46,7 @@ export class CircuitGuard {
   private known: Breaker | undefined;
   private readAt = Number.NEGATIVE_INFINITY;
   private calledAt = Number.NEGATIVE_INFINITY;
-  /** When messages arrived last; undefined if nobody tells. */
+  /** When messages arrived last; undefined if `arrived` was never called. */
   private arrivedAt: number | undefined;
   /** Messages have arrived after a rest, and the breaker was not read since then. */
   private isUnread = false;
@@ -78,8 +79,8 @@ export class CircuitGuard {
   }
 
   /**
-   * Notes that messages have arrived. From then on the process rests between arrivals: what it still handles after its channel was closed is
-   * no sign that it would know of a change.
+   * Notes that messages have arrived. From then on, a rest is a time without arrivals, and no longer a time without calls. A process may
+   * still work on old messages after its channel was closed: its calls do not show that it knows the present breaker.
    */
   arrived(): void {
     this.isUnread = this.hasRested;
@@ -175,7 +176,7 @@ export class CircuitGuard {
     telemetry.log('info', 'closed circuit breaker', { agent: this.agent });
   }
 
-  /** Whether this instance makes the probe: only one of all instances does. */
+  /** Whether this process makes the probe: only one of all processes does. */
   private async probes({ client }: CalledFor): Promise<boolean> {
     const { clock, random, telemetry } = this.options;
     if (this.known?.closedAt !== null || !mayProbe(this.known, client, clock.now())) return false;

@@ -13,6 +13,7 @@ export interface ConcurrencyLimit {
   lower(): boolean;
 }
 
+/** Failures within this time after a lowering belong to the same overload. They do not lower the limit again. */
 const loweredForMs = 1_000;
 
 export function createConcurrencyLimit(clock: Pick<Clock, 'now'>): ConcurrencyLimit {

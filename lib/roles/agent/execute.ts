@@ -12,7 +12,7 @@ export interface ExecuteTools extends Tools {
   readonly intents: IntentLog;
 }
 
-/** The reply to a request. Undefined if another delivery of the same message is at work and will reply. */
+/** The reply to a request; `busy` if the service may not be called now. Undefined: the deadline is over, or another delivery will reply. */
 type Answer = Result | typeof busy | undefined;
 
 /** Returns the reply to a request: from the operation, from a lookup at the service, or from the recorded intent. */
@@ -72,7 +72,7 @@ type Run = (repeated: boolean) => Promise<unknown>;
 
 /**
  * Runs an at-most-once operation. A second request for the same effect gets OutcomeUnknown, unless a lookup can answer it. The
- * intent is checked first, because an earlier request may have done what this one is refused.
+ * intent is checked even for a request that will be refused, because an earlier request may have had the effect.
  */
 async function once(work: Work, run: Run | Result, tools: ExecuteTools): Promise<Answer> {
   const { agent, request, operation, deadline, stopping, canceled } = work;

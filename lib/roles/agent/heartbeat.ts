@@ -23,7 +23,7 @@ export interface HeartbeatOptions {
 }
 
 const automaticAfter = 0.3;
-/** Shortest interval between heartbeats, as a share of the time: each one costs a write of the order. */
+/** Shortest interval between heartbeats, as a share of the time that each one gives: each costs a write of the order. */
 const notBefore = 0.1;
 
 export function startHeartbeat(
@@ -33,7 +33,7 @@ export function startHeartbeat(
 ): Heartbeat {
   const stopped = new AbortController();
   const started = clock.now();
-  // A copy that comes late has little time left. Heartbeats of that length would cost a write every few milliseconds.
+  // A copy of the request that comes late has little time left. Heartbeats that give so little would be sent every few milliseconds.
   const window = Math.max(deadline.at() - started, request.givenMs ?? request.remainingMs);
   // The longest time counts from when the request was sent, not from when it was received.
   const last = Math.min(started, Date.parse(request.completeBy) - request.remainingMs) + longestSeconds * 1000;

@@ -6,7 +6,7 @@ export interface CalledFor {
 
 /** Failures in a row that may mean an outage. They must come from more than one order: a single bad order must not stop the others. */
 const failuresInRow = 5;
-/** Failures of other clients than the most frequent one that show an outage, even if the service has just answered somebody else. */
+/** So many failures of clients other than the most frequent one show an outage, even if the service has just answered somebody else. */
 const othersMin = 2;
 /** How long an answer to one client shows that the service is up for others. */
 const answerCountsMs = 60_000;
@@ -39,12 +39,12 @@ export class Outcomes {
     return this.failures.length;
   }
 
-  /** Whether the failures mean that the service is down for everybody, unless they are of one client. */
+  /** Whether there are enough failures in a row, from several orders, to mean an outage. `isOfOneClient` must rule out a single client. */
   get mayBeOutage(): boolean {
     return this.failures.length >= failuresInRow && new Set(this.failures.map(({ orderId }) => orderId)).size > 1;
   }
 
-  /** Whether all but one of the failures belong to one client, while the service answers others. */
+  /** Whether all failures, or all but one, belong to one client, while the service answers others. */
   isOfOneClient(now: number): boolean {
     const [client, count] = mostFrequent(this.failures.map((failure) => failure.client));
     return this.failures.length - count < othersMin && this.answersOthers(client, now);

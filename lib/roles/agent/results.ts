@@ -57,7 +57,7 @@ export function resultOf(returned: unknown, operation: AnyOperation): Result {
 
 const refusedByAgent: ReadonlySet<string> = new Set(['InvalidReply', 'OutputTooLarge', 'RequestRefused']);
 
-/** Whether the input or the output of an operation does not fit. */
+/** Whether the agent itself has refused the input or the output of the operation. */
 export const isRefusedByAgent = (result: Result): boolean => result.status === 'failed' && refusedByAgent.has(result.fault.type);
 
 /** Whether a result is a transient fault that the operation declares. */

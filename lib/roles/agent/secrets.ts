@@ -35,7 +35,7 @@ export async function openRequest(
   const key =
     request.key !== undefined && (isSecret || ofOutput.length > 0) ? await orderKeyIn(request.key, request.orderId, keys) : undefined;
   if (isSecret && !key) return { problem: `The input of order ${request.orderId} holds encrypted secrets, and the request has no key.` };
-  /** The sealed texts by what they hold, as JSON. */
+  /** The sealed texts. Each key is the JSON of the value that the text holds. */
   const found = new Map<string, string>();
   let input: Json;
   try {

@@ -79,7 +79,7 @@ interface Extent {
 async function pageOf(store: Documents, filter: AuditFilter, { from, limit, now }: Extent): Promise<AuditPage> {
   const until = dayOf(Math.max(filter.since ?? 0, now - keptDays * dayMs));
   const items: AuditEntry[] = [];
-  // Another process may be ahead by a few seconds, and in the next day.
+  // The clock of another process may be ahead by a few seconds, so that its entries are on the next day.
   let position: AuditPosition = from ?? { day: dayOf(now + dayMs) };
   for (let looked = 0, days = 0; position.day >= until; ) {
     if (looked >= lookedMax || days >= daysMax || items.length >= limit) return { items, next: position };
@@ -90,7 +90,7 @@ async function pageOf(store: Documents, filter: AuditFilter, { from, limit, now 
       if (items.length >= limit) return { items, next: position };
       position = { day, after: document.id };
       const entry = entryIn(document);
-      // A person's own list goes back beyond the time, and its entries are newest first.
+      // The list of one person is not divided by days. Its entries are newest first, so all further ones are older than `since`, too.
       if (entry.at < (filter.since ?? 0)) return { items };
       if (fits(entry, filter)) items.push(entry);
     }
@@ -131,6 +131,6 @@ function documentOf(entry: AuditEntry): Document {
 
 const entryIn = ({ content }: Document): AuditEntry => content as unknown as AuditEntry;
 
-/** Stores list documents in ascending order of their ids, so the newest entry has the smallest id. */
+/** Returns an id that is the smaller the newer its entry is: a store returns documents in ascending order of their ids. */
 const idOf = (at: number, unique: string): string => `${descending(at, 13)}-${unique}`;
 const descending = (value: number, digits: number): string => String(10 ** digits - 1 - value).padStart(digits, '0');

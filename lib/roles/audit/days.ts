@@ -1,7 +1,7 @@
 import { dayMs, dayOf } from '#ports/util/days';
 
-/** How long entries are kept. */
+/** How many days an entry is kept. */
 export const keptDays = 400;
 
-/** Returns the day that is so many days later, or earlier. */
+/** Returns the day that is `days` days later; earlier if the number is negative. */
 export const dayAfter = (day: string, days = 1): string => dayOf(Date.parse(day) + days * dayMs);

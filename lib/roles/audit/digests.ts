@@ -23,7 +23,7 @@ interface Ports extends LogPorts {
   readonly store: Pick<Documents, 'documents' | 'listed' | 'putDocument'>;
 }
 
-/** A call may still write an entry of the day before for this long: no call takes a tenth of it. */
+/** A day is closed so long after its end: a call may still write an entry of the day before. No call takes a tenth of this time. */
 const closedAfterMs = 3_600_000;
 /** Days written in one run, if the last digest is older. */
 const daysMax = 60;
@@ -34,8 +34,8 @@ const keptMs = (keptDays + 2) * dayMs;
 
 /**
  * Creates the function that writes the digests of all days that are over, from the first day with an entry on. Its documents are never
- * changed: of two processes that write the digest of one day, the second continues with the parts of the first. A process looks once
- * for each day.
+ * changed: of two processes that write the digest of one day, the second continues with the parts of the first. After the
+ * newest digest, a process does not look again until another day is over.
  */
 export function createDigests(ports: Ports): () => Promise<void> {
   const { store, clock } = ports;

@@ -6,10 +6,10 @@ import { type Digest, digestHash, digestIn, entriesIn, entryHash } from './diges
 
 type Store = Pick<Documents, 'document' | 'documents'>;
 
-/** Entries compared in one call. A call ends after the day that reaches it. */
+/** A call ends after the day with which it has compared this many entries. */
 const comparedMax = 5000;
 const readAtOnce = 500;
-/** Most misfits that are named for one day. */
+/** At most so many misfits are named for one day. */
 const namedMax = 100;
 
 /** Compares the entries of at most `limit` days with their digests, from the oldest day on, after the day `after`. */

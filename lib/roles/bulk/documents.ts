@@ -71,7 +71,7 @@ const outcomeId = (orderId: string): string => `OUT#${orderId}`;
 
 export const outcomeIn = ({ content }: Document): StoredOutcome => content as unknown as StoredOutcome;
 
-/** Whether an order has passed; `none`: the instruction is not applied to it. */
+/** Whether an order has passed; `none`: the instruction has not been applied to it. */
 export type Mark = Verdict | 'none';
 /** One letter for each order of a chunk. */
 const letters: { readonly [mark in Mark]: string } = { none: '.', running: '-', passed: 'p', 'failed-again': 'a', 'failed-otherwise': 'o' };
@@ -82,16 +82,16 @@ export interface BulkDocuments {
   run(id: string): Promise<BulkRun | undefined>;
   asked(id: string): Promise<BulkAsked>;
   /**
-   * Changes a run, again after each lost race. `next` returns undefined to leave it as it is. Resolves to the run as it is then;
-   * undefined if there is none, or if `next` left it. `beside`: new documents of the same write.
+   * Changes a run; tries again after each lost race. `next` returns undefined to leave the run as it is. Resolves to the changed run;
+   * undefined if there is no such run, or if `next` left it as it was. `beside`: new documents of the same write.
    */
   change(id: string, next: (run: BulkRun) => BulkRun | undefined, beside?: readonly Document[]): Promise<BulkRun | undefined>;
   putChunk(run: BulkRun, epoch: number, chunk: number, orders: readonly OrderOfSet[]): Promise<void>;
   chunk(run: BulkRun, chunk: number): Promise<readonly OrderOfSet[]>;
-  /** Returns the outcomes of the orders from the first to the last of these, by order. */
+  /** Returns the outcomes of the orders from the first to the last of `orders`, by order id. */
   outcomes(id: string, orders: readonly OrderOfSet[]): Promise<ReadonlyMap<string, StoredOutcome>>;
   outcome(id: string, orderId: string): Promise<StoredOutcome | undefined>;
-  /** Writes an outcome unless the order has one. Resolves to the one that it has. */
+  /** Writes an outcome unless the order has one already. Resolves to the outcome that the order has then. */
   putOutcome(run: BulkRun, outcome: StoredOutcome): Promise<StoredOutcome>;
   /** Returns the marks of all chunks that have any. */
   marks(id: string): Promise<ReadonlyMap<number, readonly Mark[]>>;
@@ -104,7 +104,7 @@ export function bulkDocuments(store: Pick<Documents, 'document' | 'documents' | 
   const marksIn = ({ content }: Document): readonly Mark[] => [...String(content['marks'])].map((letter) => marks.get(letter) ?? 'none');
   const read = async (id: string, key: string): Promise<Document | undefined> => store.document(collections.bulk(id), key);
 
-  /** Writes a document that one process at a time writes, whatever is there. */
+  /** Writes a document over its earlier version, if there is one. Only the process with the lease of the run writes it. */
   async function replace(run: BulkRun, id: string, content: JsonObject): Promise<void> {
     const result = await compareAndSet(async () => {
       const rev = (await read(run.id, id))?.rev ?? 0;

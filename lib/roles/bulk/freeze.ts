@@ -48,7 +48,7 @@ const orderOfSet = (head: StateHead, reference?: string): OrderOfSet => ({
 
 const orderFilter = ({ ids: _, fingerprint: __, ...filter }: BulkFilter): OrderFilter => filter;
 
-/** Orders that a person names. An id without an order stays in the set, where its check refuses it. */
+/** Passes on the orders that a person names. An id without an order stays in the set, so that its check refuses it. */
 async function eachOf(ids: readonly string[], filter: BulkFilter, { store }: Ports, take: Take): Promise<void> {
   for (let from = 0; from < ids.length; from += readAtOnce) {
     const some = ids.slice(from, from + readAtOnce);
@@ -62,7 +62,7 @@ async function eachOf(ids: readonly string[], filter: BulkFilter, { store }: Por
   }
 }
 
-/** Orders whose open exception has the fingerprint. */
+/** Passes on the orders whose open exception has the fingerprint. */
 async function eachAlike(fingerprint: string, filter: BulkFilter, { store, now }: Ports, take: Take): Promise<void> {
   let after: string | undefined;
   do {
@@ -95,9 +95,9 @@ export async function matchesOf(
 ): Promise<readonly OrderOfSet[] | undefined> {
   const found = new Map<string, OrderOfSet>();
   await eachMatch(filter, ports, async (matching) => {
-    // A head has no reference.
+    // The orders that a person names are found by their heads, which have no reference.
     const orders = filter.ids ? await withReferences(matching, ports) : matching;
-    // The newest exception of an order comes first.
+    // The newest exception of an order comes first, and is the one that counts.
     for (const order of orders) if (!found.has(order.orderId)) found.set(order.orderId, order);
     await beat();
     return found.size <= ordersMax;

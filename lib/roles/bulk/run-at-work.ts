@@ -41,7 +41,7 @@ const checksPerSecond = 1_000;
 /** Infeasible orders that are kept in one write. */
 const keptAtOnce = 50;
 const pauseMs = 1_000;
-/** Applied orders are followed for this long. */
+/** For so long after its creation, a run looks whether its applied orders pass or fail. */
 const followedMs = 7 * 86_400_000;
 
 /** A chunk of the set with what is known about its orders. */
@@ -84,7 +84,7 @@ export class RunAtWork {
     while (isLeft && !isOver()) isLeft = await this.step(isOver);
     const now = this.ports.clock.now();
     const open = unverifiedOf(this.held.run) > 0 && now < this.held.run.createdAt + followedMs;
-    // A process without time for its run leaves it to the next one at once, also if only outcomes are to be counted.
+    // A process whose time is over leaves its run to the next process at once, even if only outcomes remain to be counted.
     const verifyAt = isLeft ? now : open ? now + verifyPauseMs(this.held.run, now) : null;
     await this.held.save(() => ({ heldBy: null, heldUntil: 0, verifyAt }));
   }

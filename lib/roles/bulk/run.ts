@@ -56,7 +56,7 @@ export interface BulkChange {
   readonly reason: string;
 }
 
-/** The frozen set. The runner that froze it is part of the names of its chunks, so that a slower one cannot change them. */
+/** The frozen set. The names of its chunks contain the epoch of the process that froze it, so that a slower process cannot change them. */
 export interface FrozenSet {
   readonly epoch: number;
   readonly count: number;
@@ -86,8 +86,9 @@ export interface BulkRun {
   readonly checked: number;
   /** The place in the set up to which each order has an outcome. */
   readonly cursor: number;
-  /** Outcomes before the cursor, and those of the chunk behind it. */
+  /** Outcomes of the orders before the cursor. */
   readonly counts: OutcomeCounts;
+  /** Outcomes of the orders from the cursor to the end of its chunk. */
   readonly ahead: OutcomeCounts;
   readonly verdicts: Verdicts;
   /** When a process looks next at the applied orders that may still pass or fail; null if there are none. */
@@ -143,14 +144,14 @@ export function figuresOf({ set, checked, counts, ahead, verdicts, kind }: BulkR
   };
 }
 
-/** How many applied orders nobody knows about yet. */
+/** Returns how many applied orders have neither passed nor failed yet. */
 export const unverifiedOf = (run: BulkRun): number => figuresOf(run).verified.running;
 
 /** Whether so many orders failed after the instruction that the run stops. */
 export const failsTooOften = ({ stopAfterFailures, verdicts }: BulkRun): boolean =>
   stopAfterFailures !== null && verdicts['failed-again'] + verdicts['failed-otherwise'] >= stopAfterFailures;
 
-/** Most applied orders that may be unverified at a time. A canary bounds them until it has passed, `stopAfterFailures` always. */
+/** Returns how many applied orders may be unverified at a time. A canary limits them until it has passed, `stopAfterFailures` always. */
 export function unverifiedMax({ canary, canaryPassed, stopAfterFailures, kind }: BulkRun): number {
   if (!isJudged(kind)) return Number.POSITIVE_INFINITY;
   const ofCanary = canaryPassed ? null : canary;
@@ -197,7 +198,7 @@ export interface ItemRefusal {
   readonly detail: string;
 }
 
-/** Most reasons that an item keeps, and characters of each. */
+/** An item keeps at most so many reasons, and so many characters of each. */
 const refusalsMax = 5;
 const detailMax = 500;
 export const keptRefusals = (refusals: readonly ItemRefusal[]): readonly ItemRefusal[] =>

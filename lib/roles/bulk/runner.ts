@@ -29,7 +29,7 @@ export interface BulkRunnerPorts {
   readonly verify?: Verify;
 }
 
-/** Carries out bulk runs. Several processes may run it at once: each run has one of them at a time. */
+/** Carries out bulk runs. Several processes may do so side by side, but only one at a time works on the same run. */
 export interface BulkRunner {
   /** Works on every run that needs it and has no process, until nothing is to do now or `isOver()`. */
   work(isOver: () => boolean): Promise<void>;

@@ -6,7 +6,7 @@ import { bulkDocuments, chunkOrders } from './documents.ts';
 import { eachMatch } from './freeze.ts';
 import type { BulkAsked, BulkFilter, BulkRun } from './run.ts';
 
-/** About how many candidates are looked at, at most, and how long a count is used again. */
+/** A count stops soon after this many candidates. It is reused for `freshMs`. */
 const countMax = 1_000;
 const freshMs = 60_000;
 /** The largest number of runs whose count a process remembers. */

@@ -21,7 +21,7 @@ export interface TreatingPorts {
   readonly clock: Clock;
 }
 
-/** The process has stood still since it looked at the run. */
+/** Thrown before a write if the process has stood still, so that the run may have been stopped since it was read. */
 class RunReadTooLongAgoError extends Error {
   override readonly name = 'RunReadTooLongAgoError';
   constructor(id: string) {
@@ -34,13 +34,13 @@ export type Checked =
   | { readonly ok: true; readonly agents: readonly string[] }
   | { readonly ok: false; readonly refusals: readonly ItemRefusal[] };
 
-/** Looks at the run, before an order gets anything. Resolves to false if the run does not go on in this process. */
+/** Reads the run before the instruction is applied to an order. Resolves to false if the run does not go on in this process. */
 export type MayGoOn = () => Promise<boolean>;
 
 /** Tries of one order before it counts as failed. */
 const triesMax = 5;
 const pauseMs = 200;
-/** How long a look at the run counts: an instruction that is to be written later waits for another look. */
+/** How long a look at the run counts. An instruction that would be written later is tried again, after another look. */
 const lookCountsMs = 2_000;
 
 /** Checks the instruction on one order by a dry run. It changes nothing. */
@@ -140,7 +140,7 @@ async function tryOnce(order: OrderOfSet, treating: Treating): Promise<StoredOut
   }
 }
 
-/** Returns the order as it is now, or why nobody but its person may act on it. */
+/** Returns the head of the order, or why the run may not act on it: it cannot be read, or another person has claimed its task. */
 async function present(
   { orderId, seq }: OrderOfSet,
   { by }: BulkRun,

@@ -73,7 +73,7 @@ export class Verification {
     return { passed: count('passed'), 'failed-again': count('failed-again'), 'failed-otherwise': count('failed-otherwise') };
   }
 
-  /** An order that cannot be judged now stays open. */
+  /** Returns the verdict on one order; `running` if the order cannot be judged now. */
   private async verdictOf(run: BulkRun, order: OrderOfSet, now: number): Promise<Verdict> {
     const { orderId } = order;
     const before = this.pauses.get(orderId)?.pauseMs ?? pauseMs.first / 2;

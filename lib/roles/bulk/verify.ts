@@ -24,7 +24,10 @@ export interface AppliedOrder extends OrderOfSet {
 /** Finds out whether an applied instruction has helped. */
 export type Verify = (order: AppliedOrder) => Promise<Verdict>;
 
-/** Judges an applied instruction by what the journal of the order says since then. An order that is gone was forgotten after it had ended. */
+/**
+ * Judges an applied instruction by what the journal of the order says since then. An order that is gone counts as passed: only ended orders
+ * are removed.
+ */
 export const verifyBy =
   (ports: Ports): Verify =>
   async (order) => {
@@ -73,7 +76,7 @@ async function judged(loaded: Loaded, { orderId, seq, kind }: AppliedOrder, jour
   return typeof verdict === 'string' ? verdictOfRun(verdict) : 'running';
 }
 
-/** A run has no figure for orders that somebody ended otherwise. */
+/** A run has no figure for the verdict `void`: the order was ended in another way. It counts as failed otherwise. */
 const verdictOfRun = (verdict: Judged): Verdict => (verdict === 'void' ? 'failed-otherwise' : verdict);
 
 /** Returns the journal from the instruction of the run on: the first of its kind after the exception. */

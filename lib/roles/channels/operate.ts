@@ -20,13 +20,13 @@ export interface Opening extends ChannelChange {
 export async function openChannel(channel: string, { canary, ...change }: Opening, store: Kept, beside?: Beside): Promise<ChangeOutcome> {
   const found = await channelState(channel, store);
   if (found?.state !== 'closed') return { outcome: 'unchanged', state: found };
-  // A canary opens only after every instance has been idle for `restedMs`, so that each reads the breaker before its next call.
+  // A canary opens only after every process has been idle for `restedMs`, so that each reads the breaker before its next call.
   const at = canary ? Math.max(change.now, found.at + restedMs) : change.now;
   if (canary) await openBreaker(channel, found.closedAt ?? found.at, at, store);
   return changeChannelState(channel, store, (before) => (before?.state === 'closed' ? opened(before, change, at) : undefined), beside);
 }
 
-/** Opens the circuit breaker of the agent, as after an outage: one instance probes, and the others follow if it succeeds. */
+/** Opens the circuit breaker of the agent, as after an outage: one process probes, and the others follow if the probe succeeds. */
 async function openBreaker(agent: string, openedAt: number, probeAt: number, store: Kept): Promise<void> {
   const known = await store.breaker(agent);
   if (phaseOf(known, probeAt) === 'open') return;

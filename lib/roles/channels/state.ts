@@ -20,7 +20,7 @@ export interface ChannelState {
   readonly reason: string;
   /** The queues of the channel that are not consumed while it is closed. */
   readonly queues: readonly string[];
-  /** When the outage began for the requests that still wait; in an open channel, when it had been closed. Null: never closed. */
+  /** When the outage began for the requests that still wait. An open channel keeps this time, to release them. Null: never closed. */
   readonly closedAt: number | null;
   /** Failures in a row over all conversations. A success counts only if the process of the next failure knows of it. */
   readonly failuresInRow: number;

@@ -109,7 +109,7 @@ export function createChildOrders(options: ChildOrdersOptions): ChildOrders {
 
 /**
  * Whether a missing child may have been completed and deleted. A called order is kept as long as its caller, so a
- * missing one was never begun. Older versions deleted it after its own retention time.
+ * missing one was normally never begun. But an older version of the program deleted it after its own retention time.
  */
 async function mayBeForgotten(
   { orderId, path, idempotencyKey }: Request,

@@ -34,7 +34,7 @@ interface StartPorts {
 export async function startChild(request: Request, { store, clock, scheduler, definitions, config, replies }: StartPorts): Promise<void> {
   const definition = calledProgram(request.operation, definitions)?.definition;
   const parent = await store.load(request.orderId);
-  // The version that sent the request has this workflow.
+  // The request came from a newer version of the app, which has this workflow. A process of that version can serve it.
   if (!definition) throw new NewerMessageError(`The workflow ${request.operation} is not part of this app.`);
   const refuse = (message: string): Promise<void> => replies.fail(request, { type: 'RequestRefused', message, permanent: true });
   if (!parent) return refuse(`The calling order ${request.orderId} is not stored, so no order is started for its call.`);

@@ -88,7 +88,7 @@ export const oneByOne = (
     ports,
   );
 
-/** Handles every record independently and has each failed one redelivered: for messages that the failure policy has decided about. */
+/** Handles every record independently and has each failed one redelivered. For messages that the failure policy has given up already. */
 export async function judgedBefore(
   event: SQSEvent,
   handle: (record: SQSRecord) => Promise<void>,

@@ -21,7 +21,7 @@ export const nameOf = (error: unknown): string => (error instanceof Error ? erro
 
 /**
  * Returns the text of an error, for the attempts that a dead letter keeps. The secrets of the message are masked before the text is cut:
- * a part of a secret would not be recognized. Without them, only the texts of this system's own errors are kept.
+ * a part of a secret would not be recognized. If the secrets are not known, only the texts of this system's own errors are kept.
  */
 export function errorText(error: unknown, secrets: readonly string[] | undefined): string {
   const isOwn = error instanceof UnreadableMessageError || error instanceof NewerMessageError;

@@ -23,7 +23,7 @@ export async function noteGivenUp(queue: string, envelope: string, { store, cloc
   await store.putDocument({ collection, id, rev: 1, content: { isNote: true }, expiresAt: clock.now() + queueFigures.keptMs }, 0);
 }
 
-/** Whether a function of the system, and not a sender, wrote this envelope. Failure counts, whose ids senders choose, are no notes. */
+/** Whether a function of the system, and not a sender, wrote this envelope. A failure count, whose id a sender chooses, is no proof. */
 export async function wasGivenUp(queue: string, envelope: string, store: Pick<Documents, 'document'>): Promise<boolean> {
   return !isOpenToSenders(queue) || (await store.document(...placeOf(queue, envelope)))?.content['isNote'] === true;
 }

@@ -25,7 +25,7 @@ export const openedLetter = async (message: DeadLetter, keys: Keys | undefined):
   body: await openedText(message.body, aboutOf(message), keys),
 });
 
-/** Returns a dead letter with its body decrypted, if the keys need no waiting. */
+/** Returns a dead letter with its body decrypted, without waiting for a key: `of` returns day keys that are loaded already. */
 export function openedLetterNow(message: DeadLetter, of: (day: string) => DayKey): DeadLetter {
   const day = dayOfText(message.body);
   return day === undefined ? message : { ...message, body: openedWith(of(day), message.body, aboutOf(message)) };

@@ -84,7 +84,7 @@ export function createFailurePolicy(ports: FailurePolicyPorts): FailurePolicy {
   };
 }
 
-/** Allowance: after a crash, a message may be redelivered this much earlier after the start of its attempt than its timeout. */
+/** After a crash, a message may come again this much before its visibility timeout, counted from the recorded start of its attempt. */
 const marginMs = 5_000;
 
 /** Returns the number of attempts that may still be at work. */

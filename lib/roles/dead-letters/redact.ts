@@ -23,7 +23,7 @@ interface RedactionContext {
 
 /** Returns a body for operators, without the secrets of its workflow, operation or order. */
 export function redactedBody(queue: string, body: Json, known: RedactionContext): Json {
-  // A message is an object. Another value may hold one as text, where nobody knows which fields are secret.
+  // A message is an object. Any other value may hold a message as text, where nobody knows which fields are secret.
   return isObject(body) ? redacted(masked(body, secretsIn(queue, body as JsonObject, known)), known.loaded) : mask;
 }
 

@@ -12,7 +12,7 @@ import { listTasks } from '#roles/tasks/list';
 /** Alike exceptions of a workflow, how people have resolved them, and what that proposes. */
 export interface ExceptionCluster {
   readonly group: ExceptionGroup;
-  /** The one that passed most often first. */
+  /** The ways of resolving, the one that passed most often first. */
   readonly ways: readonly Way[];
   readonly proposed: Proposed;
 }
@@ -22,9 +22,9 @@ interface Ports {
   readonly definitions: Definitions;
 }
 
-/** The resolutions of one cluster that are looked at, the newest first. */
+/** At most so many resolutions of one cluster are looked at: the newest ones. */
 const resolutionsMax = 100;
-/** The orders on either side that are compared for a condition. */
+/** To find a condition, at most so many failed orders are compared with as many orders without an exception. */
 const comparedMax = 25;
 /** Pages of finished orders in which those without an exception are looked for. */
 const [pagesMax, pageMax] = [4, 100];
@@ -62,7 +62,7 @@ async function clusterOf(group: ExceptionGroup, now: number, ports: Ports): Prom
   return { group, ways, proposed: propose(group, ways, { program, catalog: ports.definitions.catalog }, orders) };
 }
 
-/** Returns the verified resolution of a task; nothing if it is not verified yet, or if instructions of its kind are not. */
+/** Returns the verified resolution of a task; nothing if it is not verified yet, or if its kind of instruction never is. */
 function resolvedBy({ orderId, resolution, verified, openedAt }: TaskRecord): readonly Resolved[] {
   const instruction: JsonObject | undefined = resolution?.instruction;
   if (!resolution || !instruction || verified === undefined || verified === 'running' || verified === 'void') return [];
@@ -71,7 +71,7 @@ function resolvedBy({ orderId, resolution, verified, openedAt }: TaskRecord): re
 
 const noOrders: Orders = { failed: [], good: [] };
 
-/** Reads orders for a condition. Only a skipped step can be left out under one. */
+/** Reads the orders in which a condition is sought. Only the way `skip` needs one: the step is then left out under that condition. */
 async function comparedOrders(workflow: string, way: Way | undefined, ports: Ports): Promise<Orders> {
   if (way?.instruction.kind !== 'skip') return noOrders;
   const failed = [...new Set(way.uses.map(({ orderId }) => orderId))].slice(0, comparedMax);

@@ -25,13 +25,13 @@ export interface Cause {
   readonly attempt: number;
   /** The JSON Schema of the answer, if the fault is a question. */
   readonly answer?: JsonObject | undefined;
-  /** An undo that keeps failing. */
+  /** The cause is an undo that keeps failing. */
   readonly isUndo?: true;
   /** The wishes of a rule for the task, and the rules that did not act. */
   readonly wishes?: TaskWishes | undefined;
   /** Whom the task is for. */
   readonly people?: People | undefined;
-  /** A rule asks for a task alone: there is no exception. */
+  /** The cause has a task alone, which a rule has asked for, and no exception. */
   readonly isTaskAlone?: true;
   /** The id of the exception of which this one is a consequence. */
   readonly causedBy?: string | undefined;
@@ -84,8 +84,8 @@ export const handledAtOnce = (
 };
 
 /**
- * Opens an exception from outside of an order that is stopped already. It is part of the task that is open; without one, it has a task of
- * its own.
+ * Opens an exception that came from outside, for an order that is stopped already. It joins the open task of the order; without one, it has
+ * a task of its own.
  */
 export function reported(
   head: Pick<StateHead, 'orderId' | 'submittedAt' | 'workflow' | 'causes' | 'open'>,
@@ -111,11 +111,11 @@ export function reported(
   };
 }
 
-/** The name of an exception from outside begins with it. */
+/** Prefix of the name of a cause that came from outside while the order was stopped. */
 export const reportPrefix = 'report/';
 /** Whether an open cause is an exception from outside that came while the order was stopped. */
 export const isReport = ({ cause }: Pick<OpenCause, 'cause'>): boolean => cause.startsWith(reportPrefix);
-/** Most of them that are open for one order at the same time. */
+/** One order has at most so many open exceptions from outside at the same time. */
 export const openReportsMax = 5;
 
 /** The decision of a person that ends a cause. */
@@ -126,7 +126,7 @@ export interface PersonsDecision {
   readonly instruction: JsonObject & { readonly kind: string };
   /** The solution that gave it, or that was made of it. */
   readonly solution?: UsedSolution;
-  /** What rules and the monitor have asked of people stays open. */
+  /** The tasks that rules and the monitor have opened stay open. */
   readonly leavesTasks?: true;
 }
 
@@ -159,7 +159,7 @@ export function closed(
 
 type Head = Pick<StateHead, 'orderId' | 'submittedAt' | 'workflow'>;
 
-/** Returns the exception of a cause, as long as nobody has handled it. */
+/** Returns the exception of a new cause, which nobody has handled yet. */
 export function exceptionFor(
   { orderId, submittedAt, workflow }: Head,
   { fault, before, after, attempt, causedBy }: Cause,
@@ -193,7 +193,7 @@ export function exceptionFor(
   };
 }
 
-/** Returns the fingerprint of a cause, before the limit of fingerprints. */
+/** Returns the fingerprint of a cause. Above the limit of fingerprints, its record has the common one instead. */
 export const exceptionFingerprintOf = ({ workflow }: Pick<Head, 'workflow'>, { fault }: Pick<Cause, 'fault'>): string =>
   exceptionFingerprint({ workflow: workflow.name, path: fault.source ?? null, fault });
 

@@ -67,7 +67,7 @@ function groupOf(fingerprint: string, tallies: readonly Tally[], from: number, n
 
 const sum = (value: number | undefined): number => value ?? 0;
 
-/** Returns how many exceptions of a day came from an hour on. */
+/** Returns how many exceptions of the day of `tally` came at or after the hour of `from`. */
 function recent(tally: Tally, from: number): number {
   const { sums } = tally;
   if (dayIn(tally) !== dayOf(from)) return sum(sums['total']);

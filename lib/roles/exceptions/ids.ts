@@ -1,4 +1,4 @@
-/** Both ids lead to their order, so that they can be shown, and answered, before their records are stored. */
+/** These ids contain the id of the order. So an exception can be shown, and a task answered, before its record is stored. */
 const prefixes = { exception: 'exc_', task: 'tsk_' } as const;
 const orderPrefix = 'ord_';
 

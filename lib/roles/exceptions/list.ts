@@ -32,7 +32,7 @@ interface Extent {
   readonly now: number;
 }
 
-/** Most groups whose exceptions are read side by side. With more, the list walks the days instead. */
+/** The exceptions of at most so many groups are read side by side. With more, the list walks the days instead. */
 const groupsMax = 20;
 
 /**
@@ -73,7 +73,7 @@ async function alike(from: readonly List[], filter: ExceptionFilter, { after, li
 async function walk(filter: ExceptionFilter, { after, limit, now }: Extent, store: Documents): Promise<ExceptionPage> {
   const page = emptyPage<ExceptionRecord>(limit, after);
   const oldest = dayOf(filter.since ?? now - groupDays * dayMs);
-  // Another process may be ahead by a few seconds, and in the next day.
+  // The clock of another process may be ahead by a few seconds, so that its exceptions are on the next day.
   const start = after === undefined ? Math.min(filter.until ?? Number.POSITIVE_INFINITY, now + dayMs) : Number(after.slice(0, 13));
   for (let at = start; dayOf(at) >= oldest; at -= dayMs) {
     if ((await fillPage(store, readOf([lists.exceptions(dayOf(at))], filter), page)) === 'full')

@@ -29,14 +29,14 @@ export type CauseEntry = Extract<OutboxEntry, { kind: 'opened' | 'closed' | 'han
 const causeKinds: ReadonlySet<OutboxEntry['kind']> = new Set(['opened', 'closed', 'handed', 'verified']);
 export const isCauseEntry = (entry: OutboxEntry): entry is CauseEntry => causeKinds.has(entry.kind);
 
-/** Most fingerprints of a workflow and day that count messages. Clients choose texts that messages quote, and could make a million groups. */
+/** Limit, by workflow and day, of fingerprints that count messages. Clients choose texts that messages quote, and could make millions. */
 export const fingerprintsMax = 500;
 /** The fingerprint of all exceptions beyond the limit. */
 export const otherFingerprint = 'other';
 
 /**
- * Stores what an outbox entry says about a cause. A repetition changes nothing. `reference`: that of the order, for lists. Its state does
- * not have it, so that no write of the order is larger for it.
+ * Stores what an outbox entry says about a cause. A repetition changes nothing. `reference`: that of the order, for lists. It
+ * is not part of the entry, which every write of the order would have to carry.
  *
  * @throws Error if the entry must be stored again later.
  */
@@ -72,7 +72,7 @@ function withReference(entry: CauseEntry, reference: string | undefined): CauseE
   return { ...entry, ...(exception ? { exception: { ...exception, reference } } : {}), ...(task ? { task: { ...task, reference } } : {}) };
 }
 
-/** An entry of an order may be about the task of another one. */
+/** Names a document in full: an entry of one order may be about the task of another order. */
 const keyText = ({ collection, id }: Place): string => `${collection} ${id}`;
 
 function writesOf(entry: CauseEntry, store: Store, read: Read): Promise<readonly RecordWrite[]> {
@@ -194,7 +194,7 @@ type OpenedRecord =
   | { readonly isOpened: true; readonly current: Document }
   | { readonly isOpened: false; readonly current: Document | undefined };
 
-/** Finds the record of a cause. A tombstone, and a record of a forgotten order of the same id, are none. */
+/** Finds the record of a cause. A tombstone does not count, nor does a record of a forgotten order with the same id. */
 async function openedRecord(place: Place, { submittedAt }: Closing, read: Read): Promise<OpenedRecord> {
   const current = await read(place);
   const isSame = submittedAt === undefined || current?.content['submittedAt'] === submittedAt;

@@ -63,10 +63,10 @@ export const newTaskEntry = ({ openedAt }: Pick<TaskRecord, 'openedAt'>, place: 
 export interface Agenda {
   /** Returns entries that are due, the oldest of each part first. */
   due(now: number): Promise<readonly AgendaEntry[]>;
-  /** Puts an entry. If the same one is there, a process that has read it before removes it no more. */
+  /** Puts an entry. If the same one is there already, its rev rises, so that a process that read it before cannot remove it. */
   put(at: number, subject: AgendaSubject): Promise<void>;
   remove(entry: Pick<AgendaEntry, 'document'>): Promise<void>;
-  /** Moves an entry to another time, perhaps to its own: the clock may have gone back. After a crash both are there, and the record decides. */
+  /** Moves an entry to another time, or to its own if the clock has gone back. After a crash there may be two, and the record decides. */
   move(entry: AgendaEntry, at: number): Promise<void>;
 }
 

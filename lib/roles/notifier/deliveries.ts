@@ -13,7 +13,7 @@ export interface Delivery {
   /** The people for whom it is. */
   readonly group: string;
   readonly tries: number;
-  /** When it is tried next, unless a process that has begun a try ends it before: milliseconds since 1970. */
+  /** When the next try begins, unless the try that is under way delivers the message: milliseconds since 1970. */
   readonly tryAt: number;
 }
 

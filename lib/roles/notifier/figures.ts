@@ -4,10 +4,10 @@ import type { Tallies } from '#ports/tallies';
 import { type ExceptionGroup, exceptionGroups } from '#roles/exceptions/groups';
 
 const hourMs = 3_600_000;
-/** Figures that are read for one message serve those of the same moment. */
+/** Figures that were read for one message are reused for other messages within this time. */
 const keptMs = 2_000;
 
-/** Returns the exact figures of a fingerprint's exceptions since an hour; undefined for tasks without one. */
+/** Returns the exact figures of a fingerprint's exceptions since a given hour; undefined for tasks without a fingerprint. */
 export function exceptionFigures(
   store: Tallies,
   clock: Pick<Clock, 'now'>,

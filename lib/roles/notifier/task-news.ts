@@ -16,7 +16,7 @@ export type TaskEntry = AgendaEntry & { readonly subject: Extract<AgendaSubject,
 export interface TaskNewsOptions extends GroupPorts {
   readonly store: Pick<Documents, 'document' | 'putDocument'>;
   readonly agenda: Agenda;
-  /** Takes the reports that nobody takes a question. */
+  /** Receive the reports about questions that nobody takes. */
   readonly queues: Pick<Queues, 'send'>;
   readonly publisher: Publisher;
   readonly now: number;
@@ -29,7 +29,7 @@ const missing = { lookEveryMs: 60_000, dropAfterMs: 86_400_000 } as const;
 
 /**
  * Looks at the task of an agenda entry. Returns what its people should hear; undefined if there is nothing to tell. `done` ends the entry,
- * after the news are stored.
+ * after the news is stored.
  */
 export async function newsOf(
   entry: TaskEntry,
@@ -67,7 +67,7 @@ const decisionMs = 10_000;
 async function openedNews(task: TaskRecord, { subject }: TaskEntry, options: TaskNewsOptions): Promise<TaskNews | undefined> {
   const { agenda, now, isEmpty } = options;
   const handed = task.handed?.exception ?? 0;
-  // A rule has handed the task over meanwhile: the news of its new people have an entry of their own.
+  // A rule has handed the task over meanwhile: the news for its new people has an entry of its own.
   if (subject.asked !== undefined && subject.asked !== handed) return undefined;
   const group = task.group ?? usualGroup;
   if (subject.asked === undefined && isOpenQuestion(task) && (await isEmpty(group))) {

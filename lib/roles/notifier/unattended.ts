@@ -13,10 +13,10 @@ export interface GroupPorts {
   readonly isEmpty: (group: string) => Promise<boolean>;
 }
 
-/** Returns the group that gets the notifications of a group: another one if it is empty. */
+/** Returns the group that is notified of the tasks of `group`: the admins if the group is empty. */
 export const hearerOf = async (group: string, { isEmpty }: GroupPorts): Promise<string> => ((await isEmpty(group)) ? adminsGroup : group);
 
-/** Whether the rules are asked if nobody takes a task: a question that nobody has claimed. */
+/** Whether a task is a question that nobody has claimed: if nobody takes such a task, the rules are asked. */
 export const isOpenQuestion = ({ kind, state }: Pick<TaskRecord, 'kind' | 'state'>): boolean => kind === 'question' && state === 'open';
 
 /** Reports to an order that nobody takes its question (F-177). The order takes a report with the same id once. */

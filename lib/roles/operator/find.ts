@@ -8,7 +8,7 @@ export type Find = (orderId: string) => Promise<Found | undefined>;
 
 /**
  * Runs `decide` on the order as it is stored. If its instance is damaged or inconsistent, `decide` runs again on the instance that the
- * journal tells exactly. If it tells none, `decide` runs on one that can be undone or ended, for decisions that do so.
+ * journal tells exactly. If the journal tells none, a decision that undoes or ends the order runs on an instance that allows only that.
  */
 export async function onOrder<T>(decision: Given, orders: Orders, decide: (find: Find) => Promise<T>): Promise<T> {
   const found = (read: Orders['load']) => async (orderId: string) => {

@@ -33,7 +33,7 @@ export function callBefore(keys: readonly string[] | undefined, key: string | un
   return { outcome: 'replayed', ...(exception === undefined ? {} : { exception: Number(exception) }) };
 }
 
-/** Adds the number of the exception that the call reported to its key. */
+/** Adds to the key of a call the number of the exception that the call has reported. */
 export const withException = (key: string | undefined, seq: number): string | undefined =>
   key === undefined ? undefined : `${key}.${seq}`;
 
