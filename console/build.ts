@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = `${root}dist/console/`;
 const flags = new Set(process.argv.slice(2));
 
-/** The first page is what a browser loads before it shows a screen; the rest comes when a screen needs it. */
+/** Limits in bytes, after gzip. A browser loads the first page before it shows a screen, and the rest when a screen needs it. */
 const budget = { firstPage: 90 * 1024, all: 200 * 1024 };
 
 if (!flags.has('--if-needed') || !isFresh()) await buildConsole();

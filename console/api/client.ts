@@ -7,7 +7,7 @@ export class Problem extends Error {
   readonly detail: string;
   readonly requestId: string;
   readonly errors: readonly ProblemError[];
-  /** Who works on the order alone, if that is why the call was refused. */
+  /** The person whose lock on the order is the reason for the refusal, if there is one. */
   readonly heldBy: string | undefined;
   readonly lockedUntil: string | undefined;
 
@@ -53,13 +53,13 @@ export const connection = signal<Connection>({});
 /** Set when a call was refused because nobody is signed in any more. */
 export const signedOut = signal(false);
 
-/** The bearer token of an issuer. It is in memory alone; on one's own machine, a cookie that no script can read takes its place. */
+/** The bearer token of an issuer, kept only in memory. A local system uses a cookie instead, which no script can read. */
 let bearer: string | undefined;
 export const setBearer = (token: string | undefined): void => {
   bearer = token;
 };
 
-/** How far the clock of the server is ahead. Below two seconds it counts as none, because a Date header has whole seconds. */
+/** Milliseconds by which the server's clock is ahead. Up to two seconds count as 0, because a Date header has whole seconds. */
 let aheadMs = 0;
 export const serverNow = (): number => Date.now() + aheadMs;
 
@@ -77,7 +77,7 @@ export interface Request {
 export interface Response<T> {
   readonly status: number;
   readonly etag: string | undefined;
-  /** Undefined for 304. */
+  /** Undefined for status 304 (not modified). */
   readonly data: T | undefined;
 }
 
@@ -88,7 +88,7 @@ export async function call<T>(method: string, path: string, { body, headers = {}
     response = await fetch(path, {
       method,
       credentials: 'same-origin',
-      // Without it, the policy of the page makes the browser send `Origin: null`, and the system refuses each change.
+      // The referrer policy of the page would make the browser send `Origin: null`, and the system would refuse each change.
       referrerPolicy: 'same-origin',
       cache: 'no-store',
       headers: {

@@ -5,7 +5,7 @@ import { call, connection, Problem, serverNow } from './client.ts';
 export interface Polled<T> {
   readonly data: T | undefined;
   readonly etag: string | undefined;
-  /** Why the last attempt failed. The data is older then. */
+  /** Why the last attempt failed. `data` then comes from an earlier one. */
   readonly problem: Problem | undefined;
   /** When the data was true, by the clock of the server; 0 before the first answer. */
   readonly at: number;
@@ -20,7 +20,7 @@ const answers = new Map<string, Known>();
 const answersMax = 60;
 const backoffMaxMs = 30_000;
 
-/** Calls a path again and again, with its ETag; never while the page is hidden, and more rarely while it fails. */
+/** Calls a path again and again, with its ETag; never while the page is hidden, and less often while the calls fail. */
 export function usePoll<T>(path: string | undefined, everyMs = 5_000): Polled<T> {
   const [known, setKnown] = useState<{ path: string | undefined; known: Known }>({ path, known: answers.get(path ?? '') ?? nothing });
   const wake = useRef(() => {});
@@ -100,7 +100,7 @@ export interface Page<T> {
 
 export interface Pages<T> extends Polled<Page<T>> {
   readonly items: readonly T[];
-  /** Whether the list goes on. */
+  /** Whether the list has more rows than those that are loaded. */
   readonly hasMore: boolean;
   readonly loading: boolean;
   readonly more: () => void;

@@ -8,7 +8,7 @@ export interface Person {
   readonly subject: string;
   readonly roles: readonly string[];
   readonly groups: readonly string[];
-  /** Whether this system has experiments. */
+  /** Whether this system offers chaos experiments. */
   readonly hasChaos: boolean;
 }
 
@@ -22,7 +22,7 @@ export type SignIn =
       readonly scope: string;
     };
 
-/** Undefined until it is known; null when nobody is signed in. */
+/** Undefined until the console knows who is signed in; null when nobody is. */
 export const person = signal<Person | null | undefined>(undefined);
 export const signIn = signal<SignIn | undefined>(undefined);
 /** Why a sign-in failed. */
@@ -41,7 +41,7 @@ interface Pending {
 }
 const pendingKey = 'redress-sign-in';
 
-/** Finds out who is signed in, and completes a sign-in that has led back here. */
+/** Finds out who is signed in, and first completes a sign-in if the issuer has just sent the person back. */
 export async function startSession(): Promise<void> {
   try {
     await completeSignIn();
@@ -111,7 +111,7 @@ async function exchange(code: string, verifier: string): Promise<void> {
   setBearer(token);
 }
 
-/** Leads to the page of the issuer. Afterwards the person is back at the same view. */
+/** Opens the issuer's sign-in page. Afterwards the issuer sends the person back to the same view. */
 export async function signInAtIssuer(how: SignIn & { kind: 'issuer' }): Promise<void> {
   const random = (): string => base64url(crypto.getRandomValues(new Uint8Array(32)));
   const [state, verifier] = [random(), random()];

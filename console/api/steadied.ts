@@ -3,13 +3,13 @@ export interface SteadyRows<T> {
   readonly items: readonly T[];
   /** The number of rows that are not shown yet, because they belong above or between others. */
   readonly waiting: number;
-  /** The rows have another order by now. */
+  /** Whether the list now has the shown rows in another order. */
   readonly isReordered: boolean;
 }
 
 /**
- * Returns the rows that are shown, given those before and those that have come. Rows that have left the list disappear. Rows beyond the
- * end of a list that goes on are still in it, as far as one can know, and stay.
+ * Returns the rows to show, from the rows shown so far (`shown`) and the newest answer (`come`). Rows that have left the list disappear.
+ * If the list goes on, rows beyond the end of the answer stay, because they may still be in the list.
  */
 export function steadied<T>(
   shown: readonly T[],

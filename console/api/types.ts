@@ -54,7 +54,7 @@ export type DeadLetter = z.output<typeof deadLetters.DeadLetterSummary>;
 export type TreatedDeadLetter = z.output<typeof deadLetters.TreatedInBulk>;
 export type WholeDeadLetter = z.output<typeof deadLetters.DeadLetterMessage>;
 
-/** A count is a number, or what it at least is. */
+/** A count is an exact number, or a least number (`atLeast`). */
 export type Overview = z.output<typeof overview.Overview>;
 export type Count = Overview['processing'];
 

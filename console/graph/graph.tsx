@@ -12,7 +12,7 @@ interface Props {
   readonly looks: ReadonlyMap<string, Look>;
   /** Paths of activities that have begun. */
   readonly reached: ReadonlySet<string>;
-  /** Whether the order has come to its end by itself. */
+  /** Whether the order was completed or undone, and so has reached the end of the graph. */
   readonly isEnded?: boolean;
   readonly chosen?: string | undefined;
   readonly choose?: ((path: string) => void) | undefined;
@@ -186,7 +186,7 @@ function Followed({ box, look, isChosen, choose }: BoxProps & { look: Look }) {
             role: 'button',
             tabIndex: 0,
             'aria-pressed': isChosen,
-            // It begins with the visible text, so that a person can say it.
+            // The label begins with the visible text, so that voice control finds the box by that text.
             'aria-label': `${text.lines.map((line) => line.text).join(' ')} ${look.says}: ${look.word}`,
             'data-path': path,
             onClick: press,

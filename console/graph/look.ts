@@ -41,7 +41,7 @@ export function lookOf(step: Known, around: Around, undo?: Known): Look {
   if (status === 'Compensating' || isBeingUndone) return look('undoing', 'undo', 'c-undo', 'being undone');
   if (result === 'Compensated') return look('undone', 'undo', 'c-undo', 'undone');
   if (step.isSkipped) return look('skip', 'skip', '', 'skipped');
-  // A canceled step waits for nobody, although its service may have done it.
+  // A canceled step needs no decision, although its service may have done the work.
   if (step.isUnknown && status === 'Closed' && result === 'Canceled')
     return look('idle', 'unknown', '', 'canceled before its answer came: perhaps it was done', 'perhaps done');
   if (step.isUnknown) return look('unknown', 'unknown', 'c-warn', 'its outcome is not known', 'not known');
@@ -92,7 +92,7 @@ export const definitionPath = (path: string): string => path.replaceAll(/\[\d+\]
 export const isUndo = (path: string): boolean => path.endsWith('/undo');
 const undoneBy = (path: string): string => path.slice(0, -'/undo'.length);
 
-/** The most urgent look wins where a loop has many turns. */
+/** Kinds of looks, the most urgent first. A step in a loop shows the most urgent look of its turns. */
 const urgency = ['stuck', 'block', 'ask', 'unknown', 'late', 'work', 'undoing', 'rest', 'idle', 'done', 'undone', 'skip', 'cancel'];
 
 /** Returns the looks of all steps by the path of the definition, and how many turns of a loop are done. */

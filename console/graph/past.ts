@@ -10,7 +10,7 @@ export interface Past {
   readonly reached: ReadonlySet<string>;
 }
 
-/** How one activity stood. */
+/** The state of one activity, changed by each entry that is read. */
 interface Course {
   status: Step['status'];
   result: Step['result'];
@@ -23,7 +23,7 @@ interface Course {
 
 const notBegun = (): Course => ({ status: 'Initialized', result: null, attempts: 0, startedAt: null, closedAt: null });
 
-/** Returns the state after the first `count` entries. It follows the same rules as the steps of `GET /orders/{id}`. */
+/** Returns the state after the first `count` entries, by the same rules as the steps of `GET /orders/{id}`. */
 export function pastOf(order: Pick<Order, 'steps'>, entries: readonly HistoryEntry[], count: number): Past {
   const courses = new Map<string, Course>();
   let fault: Past['fault'] = null;

@@ -42,7 +42,7 @@ interface Props {
 interface Sending {
   readonly path: string;
   readonly more: JsonObject;
-  /** The same at the command line. */
+  /** Returns the same instruction as a command of `redress`. */
   readonly commandOf: (instruction: Instruction, reason: string) => string;
   /** Fields beside the reason. */
   readonly fields?: ComponentChildren;

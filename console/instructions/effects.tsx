@@ -83,7 +83,7 @@ export function Effects({ check }: { check: Check }) {
   );
 }
 
-/** Says how often the services may be asked for the same thing. The price of one order is too small to matter. */
+/** Says how often the services may be asked for the same thing. It leaves out the price, which is too small to matter for one order. */
 function estimateText({ effects, then, whenResumed, estimate: { attempts } }: Check): string {
   const steps = new Set([...effects.requests, ...then].map(({ path }) => path).filter((path) => !isUndo(path))).size;
   const hasUndos = effects.undoes.length > 0;

@@ -34,12 +34,12 @@ export interface Kind {
   readonly does: string;
   /** What the button says. */
   readonly verb: string;
-  /** It cannot be taken back. */
+  /** Set if the effect cannot be taken back. */
   readonly harm?: true;
   /** The letter in the menu of actions. */
   readonly letter: string;
   readonly fields: readonly FieldName[];
-  /** Returns why it makes no sense now; the check of the API decides. */
+  /** Returns why this instruction makes no sense now. This is a first hint: the check of the API decides. */
   readonly unfit?: (order: Order) => string | undefined;
 }
 
@@ -210,7 +210,7 @@ export const kindFor = (kind: InstructionKind, { undo }: Pick<Order, 'undo'>): K
 /** The decisions that a person may make about an exception of a finished order. */
 const afterTheEnd: ReadonlySet<InstructionKind> = new Set(['restart', 'handle', 'acknowledge']);
 
-/** Returns why a kind makes no sense now; the check of the API decides. */
+/** Returns why an instruction of this kind makes no sense now; undefined if it may. The check of the API decides. */
 export function unfitNow(kind: InstructionKind, order: Order): string | undefined {
   if (order.processState !== 'Processed') return kinds[kind].unfit?.(order);
   if (!afterTheEnd.has(kind)) return 'the order is finished';
@@ -238,7 +238,7 @@ export function pathsFor(kind: InstructionKind, order: Order, workflow: Workflow
   ];
 }
 
-/** Returns the scopes around a place, without the whole order: the outermost first. */
+/** Returns the paths of the scopes around a step, the outermost first. The whole order is not among them. */
 function scopesAround(place = ''): readonly string[] {
   const names = place.split('/');
   return names.map((_, index) => names.slice(0, index + 1).join('/')).slice(1, -1);

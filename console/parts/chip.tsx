@@ -4,7 +4,7 @@ import type { IconName } from './icons.ts';
 
 type Tone = 'ok' | 'work' | 'undo' | 'off' | 'stop' | 'warn';
 
-/** A state in one word. It is quiet where nobody is needed, and tinted where a person should know. */
+/** A state in one word. `tinted` marks a state that a person should notice. */
 export const Chip = ({ tone, icon, children, tinted = false }: ChipProps) => (
   <span class={`chip ${tinted ? `t ${tone}` : tone}`}>
     <Icon name={icon} />
@@ -34,7 +34,7 @@ export function OrderState({
   order: Pick<ListedOrder, 'processState' | 'outcome' | 'suspended' | 'undoing' | 'failureCount' | 'waitsFor'> & Pick<Order, 'undo'>;
 }) {
   const { suspended, undoing, failureCount, waitsFor, undo } = order;
-  // A suspended order waits for no request, but its undo is stuck all the same.
+  // A suspended order has no `waitsFor`, even if its undo is stuck. So `undo` counts, too.
   const isStuck = waitsFor?.kind === 'undo' || (undo !== undefined && undo.stuck.length > 0);
   return (
     <span class="marks">

@@ -18,7 +18,7 @@ export interface Key {
 const layers = signal<readonly (readonly Key[])[]>([]);
 export const activeKeys = (): readonly Key[] => layers.value.flat();
 
-/** Registers keys while a component is shown. A key does what the last rendering says, also before its effects have run. */
+/** Registers keys while a component is shown. A key runs the function of the latest rendering, even before its effects have run. */
 export function useKeys(keys: readonly Key[], dependencies: readonly unknown[]): void {
   const latest = useRef(keys);
   latest.current = keys;

@@ -6,7 +6,7 @@ interface Named {
   readonly reference?: string | undefined;
 }
 
-/** The id of an order as a link, with the reference of the client beside it. */
+/** The id of an order as a link, with the client's reference for the order beside it. */
 export const OrderId = ({ orderId, reference }: Named) => (
   <>
     <a class="id" href={orderLink(orderId)}>

@@ -136,7 +136,7 @@ function Input({ id, schema, value, change, isWrong }: InputProps) {
   return <AnyJson {...common} value={value} change={change} />;
 }
 
-/** A value of any form. It is taken over when it is JSON. */
+/** A field for any JSON value. A typed text counts only while it is valid JSON. */
 const AnyJson = ({ value, change, ...common }: { value: Json | undefined; change: InputProps['change']; id: string; class: string }) => (
   <textarea
     {...common}

@@ -6,7 +6,7 @@ import { Icon } from './icon.tsx';
 import type { IconName } from './icons.ts';
 import { Clock, shown } from './text.tsx';
 
-/** Rows in the form of what comes. They appear after 150 ms, so that a quick answer does not flicker. */
+/** Placeholders for the rows to come. They appear after 150 ms, so that the page does not flicker before a quick answer. */
 export function Skeleton({ rows = 5 }: { rows?: number }) {
   const [isLate, setLate] = useState(false);
   useEffect(() => {
@@ -68,7 +68,7 @@ export const Failure = ({ what, problem, retry }: { what: string; problem: Probl
   </div>
 );
 
-/** The figures shown are older, because the last attempt failed. */
+/** A note that the figures shown are old, because the last attempt failed. */
 export const Stale = ({ what, polled }: { what: string; polled: Polled<unknown> }) =>
   polled.problem && polled.data !== undefined ? (
     <div class="note warn">
@@ -82,7 +82,7 @@ export const Stale = ({ what, polled }: { what: string; polled: Polled<unknown> 
     </div>
   ) : null;
 
-/** Shows a polled answer: a skeleton before it, a failure instead of it, or a note above it if it is older. */
+/** Shows a polled answer: before the first one a skeleton, or its failure. If a later attempt fails, a note stands above the old answer. */
 export function Loaded<T>({ polled, what, rows, children }: LoadedProps<T>) {
   const { data, problem, refresh } = polled;
   if (data === undefined)

@@ -43,7 +43,7 @@ export interface Overtaken {
   readonly version: number;
   /** Undefined: not known yet. */
   readonly author: Author | undefined;
-  /** From the saved version to what was typed. */
+  /** The differences from the saved version to the typed text. */
   readonly lines: readonly DiffLine[];
 }
 

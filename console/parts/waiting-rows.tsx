@@ -1,6 +1,6 @@
 import type { SteadyPages } from '../api/steady.ts';
 
-/** The button that shows the rows that wait. Its place is there before it is, so that nothing moves when it appears. */
+/** The button that shows the waiting rows. The page keeps room for it, so that nothing moves when it appears. */
 export const WaitingRows = ({
   list: { waiting, isReordered, showAll },
 }: {

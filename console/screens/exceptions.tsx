@@ -12,7 +12,7 @@ import { useRows } from '../parts/use-rows.ts';
 import { WaitingRows } from '../parts/waiting-rows.tsx';
 import { href, orderLink, queried, setQuery } from '../router.ts';
 
-/** The views. The first one is shown without an address of its own. */
+/** The views. The first one is shown if the address names none. */
 const choices = [
   ['open', 'Open'],
   ['handled', 'Handled'],

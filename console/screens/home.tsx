@@ -12,7 +12,7 @@ import { lengthOf } from '../time.ts';
 import { PerMinute } from './home/per-minute.tsx';
 import { askOf, isMine, lookOfKind } from './tasks/text.ts';
 
-/** Whether somebody is needed now. */
+/** The first screen: it shows whether a person is needed now. */
 export default function Home() {
   const polled = overview.value;
   const tasks = usePoll<Page<Task>>('/tasks?limit=50');

@@ -26,7 +26,7 @@ const ages = [
 ] as const;
 const filterNames = [...filters, 'hours'] as const;
 
-/** The beginning of the last hours, rounded down to a minute. */
+/** Returns the time before which orders are too old: `hours` ago, rounded down to a minute. */
 function submittedAfter(hours: string): string | undefined {
   if (!ages.some(([each]) => each === hours)) return undefined;
   return new Date(Math.floor((now.peek() - Number(hours) * 3_600_000) / 60_000) * 60_000).toISOString();

@@ -5,7 +5,7 @@ import { Icon } from '../parts/icon.tsx';
 import { place } from '../router.ts';
 import { screens } from '../screens/index.ts';
 
-/** The sign-in. `over`: a session has ended, and what a person typed stays behind it. */
+/** The sign-in. `over`: the session has ended, and the sign-in covers the page, which keeps the typed text. */
 export function Gate({ over = false }: { over?: boolean }) {
   useEffect(() => {
     if (!over) document.title = 'Sign in · Redress';

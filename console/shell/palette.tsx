@@ -106,7 +106,7 @@ export function Palette({ start, close }: { start: string; close: () => void }) 
 function fixed(): readonly Entry[] {
   const here = activeKeys().filter(({ key }) => !/^g |^[?/]$|^Ctrl/.test(key));
   return [
-    // A stray click or Enter meets the first entry: it changes nothing.
+    // An accidental click or Enter runs the first entry, so the first entries only open a screen and change nothing.
     ...screensHere().map(
       ({ name, icon, path, key }): Entry => ({ group: 'Go to', icon, name, hint: `g ${key}`, run: () => go(`/${path}`) }),
     ),

@@ -112,7 +112,7 @@ function Count({ screen: { path } }: { screen: Screen }) {
   return <span class="n need">{count}</span>;
 }
 
-/** Opens the palette over the field of the header, with what was typed there. A key of the screen works again when it is closed. */
+/** Opens the palette with the text of the search field, which loses the focus: the keys of the screen work again afterwards. */
 function openSearch({ currentTarget }: Event & { readonly currentTarget: HTMLInputElement }): void {
   searched.value = currentTarget.value;
   currentTarget.value = '';

@@ -8,8 +8,8 @@ import { failed, lineOf, ok, openDesk, stepsNamed, submitted, timePasses } from 
 import { rule } from '../../test/support/rules.ts';
 
 /**
- * Back-tests a rule over the exceptions of 10,000 orders in the embedded store: a person had each failed step requested again. The rule
- * reads an output, so that the journal of each order is read, too. All orders are copies of one that the system has run.
+ * Back-tests a rule over the exceptions of 10,000 orders in the embedded store. In each order, a step failed, and a person requested it
+ * again. The rule reads an output, so the back-test must read each journal, too. All orders are copies of one that the system has run.
  */
 const orders = Number(process.env['BENCH_ORDERS'] ?? 10_000);
 const chunk = 500;

@@ -14,9 +14,9 @@ export const budget = {
 
 export type Figure = keyof typeof budget;
 
-/** Write units of one step, however many steps the order has. */
+/** The maximum number of write units for one step. It holds for an order with any number of steps. */
 export const writeUnitsPerStepMax = 4;
-/** Dollars for a million orders at list price, with ten messages per request and run, or with one. */
+/** Maximum dollars for a million orders at list prices. `batched`: ten messages per SQS request and Lambda run; `oneByOne`: one. */
 export const dollarsMax = { batched: 15, oneByOne: 25 } as const;
 
 export interface OrderFigures extends Readonly<Record<Figure, number>> {

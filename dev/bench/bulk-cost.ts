@@ -7,7 +7,7 @@ import { startDynoxide, startEventBus, startFauxqs } from '../../test/support/em
 
 /**
  * The cost of an order in Error that is resubmitted and completes: by a call of its own, and by a bulk run. The functions run on emulators,
- * which count requests and units. `BENCH_BULK_COST=200` names the orders of each way.
+ * which count requests and units. `BENCH_BULK_COST=200` sets the number of orders for each way.
  */
 const count = Number(process.env['BENCH_BULK_COST'] ?? 100);
 const Item = z.object({ id: z.string() });

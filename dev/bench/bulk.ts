@@ -16,12 +16,12 @@ import { startHost } from '#runtime/host/host';
 import { loadFunction } from '#runtime/host/load';
 
 /**
- * Bulk runs on one machine: the rate that a run of resubmitted orders holds, what other orders notice of it, and the time that a run of
- * many orders takes to be prepared. `BENCH_BULK=10000x100000` names the numbers of orders of both.
+ * Bulk runs on one machine: the rate that a run of resubmitted orders holds, how much it slows other orders, and the time to prepare a
+ * run of many orders. `BENCH_BULK=10000x100000` sets the numbers of orders: those of the first run, then those of the second one.
  */
 const [applied = 10_000, prepared = 100_000] = (process.env['BENCH_BULK'] ?? '10000x100000').split('x').map(Number);
 const rate = 100;
-/** Other orders a second, and the seconds in which they run alone. */
+/** Other orders per second, and the seconds for which they run without a bulk run, for comparison. */
 const others = { perSecond: 20, aloneSeconds: 20 };
 
 const Item = z.object({ id: z.string() });
@@ -81,7 +81,7 @@ async function failed(upTo: number): Promise<void> {
   );
 }
 
-/** Plays good orders until `isOver`; resolves to the longest time of 99 of 100. */
+/** Plays good orders until `isOver`; resolves to the 99th percentile of their times, in milliseconds. */
 async function p99Of(name: string, isOver: () => boolean): Promise<number> {
   const all: Promise<number>[] = [];
   while (!isOver()) {

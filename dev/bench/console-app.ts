@@ -1,7 +1,7 @@
 import { defineAgent, defineApp, defineWorkflow, fault, operation, sequence } from 'redress';
 import * as z from 'zod';
 
-/** The app whose orders the console shows: an order with a trouble waits for a person, in the group of its trouble. */
+/** The app whose orders the console shows. An order with a `trouble` fails and waits for a person; each trouble makes its own group. */
 const Refused = fault('Refused', { groupBy: 'message' });
 const Parcel = z.object({ number: z.int(), trouble: z.string().optional() });
 

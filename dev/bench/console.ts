@@ -24,7 +24,7 @@ const watchedSeconds = 20;
 const print = (row: object): void =>
   void process.stdout.write(`${JSON.stringify({ bench: 'console', finished, tasks, groups, ...row })}\n`);
 
-/** A word for each number: digits would fall out of the fingerprint of an exception. */
+/** Returns a word for a number, because the fingerprint of an exception leaves out digits. */
 const word = (number: number): string => [...number.toString().padStart(4, '0')].map((digit) => 'bcdfghjklm'[Number(digit)]).join('a');
 
 async function storeFinished(folder: string): Promise<void> {
@@ -104,7 +104,7 @@ async function homeMs(browser: Browser, url: string, token: string, isSlow: bool
   return Math.round(ms);
 }
 
-/** Milliseconds from a click on a screen until its first row is there: the middle one of seven, and the longest. */
+/** Milliseconds from a click on a screen until its first row is there: the median of seven, and the longest. */
 async function listMs(page: Page, path: string): Promise<{ readonly p50Ms: number; readonly longestMs: number }> {
   const times: number[] = [];
   for (let turn = 0; turn < 7; turn++) {

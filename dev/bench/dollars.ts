@@ -158,7 +158,7 @@ async function printLogs(endpoints: AwsEndpoints, print: Print): Promise<void> {
   print({ dollarsPerMillion: 'LOG_LEVEL=info', bytesEach, ...inCents({ logs: priceOf('logs', (bytesEach * 1_000_000) / 1e9) }) });
 }
 
-/** Three states, with at most one transition each for start and end. The runs of the agents are not in this price, but in ours. */
+/** Prints the price of three states: at least three transitions, with start and end five. Unlike ours, it leaves out the agents' runs. */
 function printStepFunctions(print: Print): void {
   const transitions = { least: 3, most: 5 };
   const dollars = (count: number): number => priceOf('stepFunctions', count * 1_000_000);

@@ -9,7 +9,7 @@ import { mustHaveEnded, nextKey } from './played.ts';
 
 /**
  * The cost on AWS of objects, of locks and of messages of consumers: write units and requests for each order or message. The
- * functions run on emulators, which count them. `BENCH_OBJECTS_COST=100` names the orders of each way.
+ * functions run on emulators, which count them. `BENCH_OBJECTS_COST=100` sets the number of orders for each figure.
  */
 const count = Number(process.env['BENCH_OBJECTS_COST'] ?? 20);
 const Lot = z.object({ lot: z.string() });
@@ -61,7 +61,7 @@ function costOf(entries: readonly MeterEntry[], items: number): Cost {
   };
 }
 
-/** Each process looks at settings of the system every few seconds, so a few orders of many have a read more. */
+/** Subtracts, and rounds: each process reads settings of the system every few seconds, so a few orders have one more read. */
 const more = (cost: Cost, than: Cost): Cost => ({
   writeUnits: Math.round(cost.writeUnits - than.writeUnits),
   readUnits: Math.round(cost.readUnits - than.readUnits),
@@ -116,7 +116,7 @@ async function printLocks(invoked: Invoked, plain: Cost): Promise<void> {
   print({ item: 'an order that a person locks and unlocks', ...locked, moreThanPlain: more(locked, plain) });
   const kept = await played(invoked, 'plain-first', async (orderId) => {
     await lock(orderId);
-    // The answer of the step meets the lock, and is kept.
+    // The answer of the step arrives while the order is locked, so the system keeps it until the lock ends.
     await invoked.settle();
     await unlock(orderId);
   });
@@ -142,7 +142,7 @@ async function printMessages(invoked: Invoked): Promise<void> {
       invoked.meter.entries().filter(({ role }) => role === file),
       messages,
     );
-    // The queue receives a message for the function, and deletes it.
+    // Lambda makes two more requests per message for the function: it receives the message, and deletes it.
     return { ...own, queueRequests: own.queueRequests + 2 };
   };
   await played(invoked, 'plain-first');

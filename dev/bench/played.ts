@@ -52,7 +52,7 @@ export async function play(
   };
 }
 
-/** A pass queries the worklist whether or not an order is due. */
+/** Whether a request belongs to the supervisor's pass. A pass queries the worklist even if no order is due, so no order pays for it. */
 const isOfPass = ({ role, operation }: MeterEntry): boolean => role === 'supervisor' && operation === 'Query';
 
 export async function mustHaveEnded({ store }: Pick<Invoked, 'store'>, orderId: string, outcome: Outcome): Promise<void> {

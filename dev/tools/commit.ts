@@ -3,7 +3,7 @@ import { root } from './run.ts';
 
 let loaded: string | undefined;
 
-/** The commit of the code that this process runs. Another one may be checked out meanwhile, and a copy of the files has none. */
+/** The commit of the code that this process runs. Another one may be checked out meanwhile. A copy of the files has no commit. */
 export function commitLoaded(): string {
   try {
     return (loaded ??= commit());

@@ -7,8 +7,8 @@ const entries = ['index', 'http', 'testing', 'cdk'];
 
 /**
  * Builds `dist/lib/commonjs/`: the package in one CommonJS file, and a small file for each entry point. Test runners that load
- * CommonJS, such as jest without further settings, cannot load ES modules. All entry points share one file, because a
- * workflow of one must be a workflow of the other. Node itself always loads the ES modules.
+ * CommonJS, such as jest without further settings, cannot load ES modules. All entry points share one file, because
+ * each must accept a workflow that another one made. Node itself always loads the ES modules.
  */
 export async function buildCommonJs(dist: string): Promise<void> {
   const folder = join(dist, 'lib/commonjs');

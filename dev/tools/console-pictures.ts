@@ -86,7 +86,7 @@ const shop = async (service: string, behavior: object): Promise<void> => {
   if (!response.ok) throw new Error(`The shop answered ${response.status}: ${await response.text()}`);
 };
 
-/** Orders with an address that the carrier refuses, each canceled by a person. So the workflow's page has a proposal. */
+/** Submits orders whose address the carrier refuses, and cancels them, so that the workflow's page has a proposal. */
 async function cancelRefused(count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) {
     const path = `/orders/${await submit('address-invalid')}`;

@@ -82,7 +82,7 @@ function writeOutputs(endpoint: string, emulator: AwsEmulator['name']): void {
 
 type Outputs = { readonly [stack: string]: { readonly [name: string]: string } };
 
-/** The emulators' host names of an API do not resolve. Both also answer under a path. */
+/** Replaces the host name of an API, which does not resolve, by a path at the emulator. Both emulators answer there, too. */
 function reachable(outputs: Outputs, endpoint: string, emulator: AwsEmulator['name']): Outputs {
   const pathOf = (id: string): string => (emulator === 'ministack' ? `_aws/execute-api/${id}/$default` : `_aws/execute-api-http/${id}`);
   const addressOf = (value: string): string => {

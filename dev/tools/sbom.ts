@@ -32,7 +32,7 @@ const refs = new Set([own, ...components.map((component) => component['bom-ref']
 const dependencies = bill.dependencies
   .filter(({ ref }) => refs.has(ref))
   .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((each) => refs.has(each)) }));
-// npm takes the name of the folder.
+// npm names the package after its folder.
 const component = { ...bill.metadata.component, name: 'redress' };
 writeFileSync(
   `${root}dist/sbom.cdx.json`,

@@ -60,7 +60,7 @@ if (forNode.length > 0) {
 }
 if (forJest.length > 0) {
   const jest = [`${root}node_modules/jest/bin/jest.js`, '--json', `--outputFile=${join(folder, 'jest.json')}`, ...flags];
-  // Bundles of functions are removed when their process exits, which a test in jest does not see.
+  // A test removes its bundles of functions when its process exits. Tests in jest do not see the exit, so they write into this folder.
   const env = { ...options.env, TMPDIR: folder };
   const code = await run(process.execPath, [...node, '--experimental-vm-modules', ...jest, '--runTestsByPath', ...forJest], {
     ...options,

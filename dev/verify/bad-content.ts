@@ -1,10 +1,10 @@
 import { noisyClient } from '../../test/overload/noisy-client.ts';
 import { type Figure, measured } from './figure.ts';
 
-/** A second more than the pauses of one attempt, in milliseconds: below it, ratios of short times say nothing. */
+/** Shorter times count as this one, because ratios of short times say nothing. */
 const noticeableMs = 1_000;
 
-/** Concurrent batches of an agent in a deployment with the default quota. Three slow orders a second want 27 places. */
+/** Concurrent batches of an agent under the default quota of Lambda. Three slow orders a second, nine seconds each, take 27 of them. */
 const deployedPlaces = 50;
 
 const timesOf = (ms: number, aloneMs: number): number => Math.round((100 * ms) / Math.max(noticeableMs, aloneMs)) / 100;

@@ -4,7 +4,7 @@ import { tableOf } from '../../test/simulation/simulate.ts';
 import { type Figure, measured } from './figure.ts';
 import { playedWorlds } from './worlds.ts';
 
-/** The short form plays too few worlds for the rarest kinds. Each other kind must have happened. */
+/** The least number of times for each kind and role. The short form plays too few worlds for the rarest ones, so these need not happen. */
 const least = { full: () => 100, short: (name: Parameters<typeof rare.has>[0]) => (rare.has(name) ? 0 : 1) };
 
 /** G6: each kind of fault has really affected each role that it can affect. */

@@ -8,8 +8,8 @@ const kindsWanted = 10;
 /**
  * Minimum shares of outcomes among the orders without a caller; other shares mean too few faults, or too many.
  *
- * Every world runs until each order has ended, if need be by an operator's decision. The shares count only ends without
- * such a decision. Usually a third of the orders complete and 7 in 100 are compensated; the minimum is two thirds of that.
+ * Every world runs until each order has ended, if need be by an operator's decision. "By themselves" means without such a
+ * decision. Usually a third of the orders complete so and 7 in 100 are compensated so; the minimum is two thirds of that.
  */
 const sharesWanted = {
   'top completed by themselves': 0.22,

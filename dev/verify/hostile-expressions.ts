@@ -106,7 +106,7 @@ const expression = fc.oneof(
 
 /** Comparisons that take almost half of the steps. Their time says how fast this machine is. */
 const ordinary = 'order.rows.all(r, order.rows == order.rows)';
-/** No expression may take longer than so many times the ordinary steps of its whole budget. */
+/** An expression may take at most this many times as long as a whole budget of ordinary steps. */
 const timesMax = 8;
 
 /** G14: expressions that cost much, on the largest data that a client can send (A10). */

@@ -38,7 +38,7 @@ function missedBy(ratio: number, { alone, beside, unfair }: Three, loadMs: numbe
     ...(beside.noisy >= 30 * seconds ? [] : ['the noisy client was not noisy']),
     // The noisy client gets the remaining capacity: fairness must not starve it.
     ...(beside.noisyCompleted >= 10 * seconds ? [] : [`only ${beside.noisyCompleted} orders of the noisy client were completed`]),
-    // Without turns the noise must have an effect. Otherwise the figure shows nothing.
+    // Without fair turns, the noise must have an effect. Otherwise the figure shows nothing.
     ...(unfair.p99 > 3 * alone.p99 ? [] : ['the noisy client makes no difference without fair turns']),
   ];
 }

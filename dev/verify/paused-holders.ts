@@ -9,7 +9,7 @@ import { leasedOrder, leaseMs, type Pause, pauseInTurn, staleResultsIn } from '.
 import { type Course, coursesOf } from './live/recoveries.ts';
 
 const pausesOf = { full: 200, short: 10 };
-/** Nodes that are paused at a time, one of each pair. */
+/** Pairs of nodes. In each pair, one node at a time is paused. */
 const pairs = 2;
 const submitEveryMs = 70;
 /** Maximum number of running orders, which is low because the machine may be shared. */

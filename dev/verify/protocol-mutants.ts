@@ -25,7 +25,7 @@ interface Found {
 
 const root = new URL('../../', import.meta.url);
 const seedMax = 1000;
-/** Processor time of one mutant's worlds. The bound is loose, because other work on the machine doubles it. */
+/** Maximum of the median processor time that a mutant's worlds take. It is loose, because other work on the machine doubles it. */
 const medianMaxMs = 6000;
 const playMaxMs = 240_000;
 const forms = {

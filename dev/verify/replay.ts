@@ -36,7 +36,7 @@ export const figure: Figure = {
   },
 };
 
-/** Returns fingerprints by seed. The size of pieces differs each time: earlier seeds in the same process must not matter. */
+/** Returns fingerprints by seed. The first way has larger pieces than the others: earlier seeds in the same process must not matter. */
 async function fingerprints({ form, seed, cores }: Run, { name, ...node }: Way): Promise<ReadonlyMap<number, string>> {
   const found = new Map<number, string>();
   await spread<{ readonly first: number; readonly runs: number }, string[]>({

@@ -6,7 +6,7 @@ import { type Figure, measured } from './figure.ts';
 
 const forms = { full: 1_000, short: 50 } as const;
 
-/** A9: what orders in trouble leave behind holds no card. */
+/** A9: the records that orders in trouble leave behind hold no card number. */
 export const figure: Figure = {
   shows: 'no card is stored in any form, no stored hash confirms one, and after an erasure no key opens one',
   async measure({ form, progress }) {

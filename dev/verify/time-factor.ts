@@ -1,7 +1,7 @@
 import { type Figure, measured } from './figure.ts';
 import { playedWorlds } from './worlds.ts';
 
-/** The short form runs beside other work on small machines. */
+/** The least factor. The short form asks for less, because it runs beside other work on small machines. */
 const sought = { full: 10_000, short: 1000 };
 
 /** G2: how much faster than real time the simulation runs. */

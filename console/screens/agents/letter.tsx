@@ -15,7 +15,7 @@ import { ValueField } from '../../parts/value-field.tsx';
 import { orderLink } from '../../router.ts';
 
 interface Props {
-  /** Of the message in the API. */
+  /** The path of the message in the API. */
   readonly path: string;
   readonly channel: string;
   readonly id: string;
@@ -109,7 +109,7 @@ const Story = ({
   </div>
 );
 
-/** The subject of the last check. The button Send again is enabled only while body and reason are still these. */
+/** The body and the reason at the last check. The button Send again is enabled only while both are unchanged. */
 interface Checked {
   readonly body: string;
   readonly reason: string;

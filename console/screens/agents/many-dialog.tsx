@@ -37,7 +37,7 @@ const texts = {
 
 /** Checks each of the chosen messages, asks, and then sends or discards those for which it is possible. */
 export function ManyDialog({ channel, action, close, done, ...props }: Props) {
-  // The list goes on behind the dialog. The dialog treats the chosen messages alone.
+  // The list behind the dialog keeps changing. The dialog treats only the messages that were chosen when it opened.
   const [letters] = useState(props.letters);
   const { verb, done: was, can, does } = texts[action];
   const [results, setResults] = useState<readonly TreatedDeadLetter[]>();

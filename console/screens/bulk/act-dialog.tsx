@@ -11,10 +11,10 @@ import { kindName, startText, unknownText } from './text.tsx';
 export type Act = 'start' | 'pause' | 'resume' | 'stop';
 
 const verbs: { readonly [act in Act]: string } = { start: 'Start', pause: 'Pause', resume: 'Go on', stop: 'Stop for good' };
-/** From this number of orders on, a person types the number. */
+/** From this number of orders on, a person must type the number to confirm. */
 const typedFrom = 100;
 
-/** Asks before a run is stopped, and before one starts or goes on whose effects cannot be taken back. */
+/** Asks before a run stops. Asks also before a run starts or goes on, if its effects cannot be taken back or some orders failed. */
 export function ActDialog({ act, run, close, done }: { act: Act; run: BulkRun; close: () => void; done: () => void }) {
   const [reason, setReason] = useState(act === 'stop' ? '' : run.reason);
   const [typed, setTyped] = useState('');

@@ -43,11 +43,11 @@ function shownOf(item: BulkItem, state: BulkRun['state']): Shown {
 
 const isFailed = ({ verified }: BulkItem): boolean => verified === 'failed-again' || verified === 'failed-otherwise';
 
-/** Whether an order failed or did not get the instruction. What a run has still to do belongs to that only when it is stopped. */
+/** Whether an order failed or did not get the instruction. Orders that are still to do (`left`) count only once the run is stopped. */
 const isOtherwise = (item: BulkItem, state: BulkRun['state']): boolean =>
   item.outcome === 'left' ? state === 'stopped' : item.outcome !== 'applied' || isFailed(item);
 
-/** The name of the first tab, and how many orders it has. */
+/** Returns the name of the first tab and its number of orders. */
 function otherwiseText({ state, infeasible, refused, movedOn, failed, left, verified }: BulkRun): readonly [string, number] {
   const count = infeasible + refused + movedOn + failed + failuresOf(verified);
   return state === 'stopped' ? ['Failed or not sent', count + left] : ['Failed or left out', count];

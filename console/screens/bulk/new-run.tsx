@@ -16,7 +16,7 @@ import { go, href, queried } from '../../router.ts';
 import { forMany } from './text.tsx';
 import { useUntouched } from './use-untouched.ts';
 
-/** The value of a field that a person has not touched: it depends on how many orders there are. */
+/** Marks a field that a person has not changed. Its default value depends on the number of orders. */
 const usual = '\0';
 
 const filterNames = ['fingerprint', 'workflow', 'fault', 'state'] as const;
@@ -40,7 +40,7 @@ export function NewRun() {
   const [problem, setProblem] = useState<Problem>();
   const [key] = useState(() => crypto.randomUUID());
   const known = forMany.find((each) => each === kind) ?? 'resubmit';
-  // A run that continues another one keeps its reason and its rate. Its canary has been sent already.
+  // A run that continues another one takes over its reason and rate. It has no canary, because the other run has sent one already.
   const defaults = {
     reason: left?.run.reason ?? '',
     rate: String(left?.run.ratePerSecond ?? 10),

@@ -75,7 +75,7 @@ function Continues({ run, id }: { run: BulkRun; id: string }) {
   );
 }
 
-/** `Both runs: 9 passed, 2 failed again, 4 to do, of 15 orders.` The orders of the second run are some that the first one left. */
+/** `Both runs: 9 passed, 2 failed again, 4 to do, of 15 orders.` The second run has only orders that the first one left. */
 function togetherText(before: BulkRun, run: BulkRun): string {
   const first = new Map(partsOf(before).map(({ kind, count }) => [kind, count]));
   const parts = partsOf(run).map(({ kind, name, count }) => {
@@ -86,7 +86,7 @@ function togetherText(before: BulkRun, run: BulkRun): string {
   return `Both runs: ${some.join(', ')}, of ${counted(before.count, 'order')}.`;
 }
 
-/** The verdicts about the first orders. A person decides by them about the others. */
+/** Says whether the canary helped its orders, so that a person can decide about the other orders. */
 function canaryText(verified: BulkRun['verified']): string {
   const { running, passed } = verified;
   const failed = failuresOf(verified);

@@ -147,7 +147,7 @@ const Figures = ({ run }: { run: BulkRun }) => (
   </Panel>
 );
 
-/** Of a run that is done, the orders whose instruction may still fail. */
+/** Counts the orders of a finished run about which it is not yet known whether the instruction helped. */
 const openResults = ({ state, verified: { running } }: BulkRun): string =>
   state === 'done' && running > 0 ? `, ${counted(running, 'result')} not known yet` : '';
 

@@ -57,10 +57,10 @@ export function Stages({ run }: { run: BulkRun }) {
   );
 }
 
-/** Shorter times say nothing. */
+/** Shorter remaining times are not shown. */
 const lengthMinMs = 10_000;
 
-/** How long the rest takes. A run that waits for the verdicts about its orders, or pauses after its first ones, does not know it. */
+/** Returns how long the rest takes. A run with a failure limit waits for verdicts, so its time is unknown, as before a canary. */
 function lengthText({ state, left, ratePerSecond, canary, stopAfterFailures, applied }: BulkRun): string {
   const ms = (left / ratePerSecond) * 1_000;
   const isKnown = state === 'running' && stopAfterFailures === null && (canary === null || applied > canary);

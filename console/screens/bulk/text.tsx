@@ -16,7 +16,7 @@ export interface Filter {
   readonly ids?: number | readonly string[];
 }
 
-/** `Resubmit: fulfil-order, AddressInvalid`, or `Resubmit: AddressInvalid at ship` of a group. */
+/** `Resubmit: fulfil-order, AddressInvalid`; with a group of exceptions, `Resubmit: AddressInvalid at ship`. */
 export function nameOf(run: ListedBulkRun & Partial<Pick<BulkRun, 'filter'>>, group?: string): string {
   const { workflow, fault } = (run.filter ?? {}) as Filter;
   const about = [workflow, fault, group].filter(Boolean).join(', ');
@@ -71,7 +71,7 @@ export function partsOf({ state, count, infeasible, applied, refused, movedOn, f
 /** A stopped run never goes on: its orders without an outcome are not sent any more. */
 export const leftWord = (state: ListedBulkRun['state']): string => (state === 'stopped' ? 'not sent' : 'to do');
 
-/** How many orders the instruction did not help. The brake of the run counts the same ones. */
+/** The number of orders that the instruction did not help. The failure limit that stops the run counts the same orders. */
 export const failuresOf = ({ failedAgain, failedOtherwise }: ListedBulkRun['verified']): number => failedAgain + failedOtherwise;
 
 /** `1 failed again, 2 failed for another reason`: the two parts of `failuresOf`. */
@@ -104,7 +104,7 @@ export function Progress({ run, isThin = false }: { run: ListedBulkRun; isThin?:
   );
 }
 
-/** Kinds that need no value of one order's own. A corrected input belongs to one order, so it is not offered for many. */
+/** Kinds of instructions that fit many orders at once. A corrected input belongs to one order, so that kind is not among them. */
 export const forMany = ['resubmit', 'acknowledge', 'suspend', 'resume', 'retry-undo', 'compensate', 'cancel', 'terminate'] as const;
 
 /** Whether a person is asked once more before the run starts or goes on, because what it does cannot be taken back. */

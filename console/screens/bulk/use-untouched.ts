@@ -3,13 +3,13 @@ import { apiPath, get, Problem } from '../../api/client.ts';
 import type { Page } from '../../api/poll.ts';
 import type { BulkItem, BulkRun } from '../../api/types.ts';
 
-/** Most orders that a filter may name. */
+/** The largest number of orders that a filter may name. */
 const idsMax = 5_000;
 
 /** The orders that a stopped run has left untouched. */
 export interface Untouched {
   readonly ids: readonly string[];
-  /** Whether these are all of them. */
+  /** Whether `ids` are all untouched orders of the run. */
   readonly isAll: boolean;
   readonly run: BulkRun;
 }

@@ -83,7 +83,7 @@ export function PerMinute({ minutes }: { minutes: Minutes }) {
 
 const heightOf = (value: number, most: number): number => bottom - (tall * value) / most;
 
-/** The next even number of one digit and zeros, so that the half of it is a whole number. */
+/** Rounds up to an even number of one digit and zeros (37 to 40), so that half of it is a whole number. */
 function roundMost(most: number): number {
   const unit = 10 ** Math.floor(Math.log10(most));
   const rounded = Math.ceil(most / unit) * unit;

@@ -23,7 +23,7 @@ export interface Applied {
   readonly text: string;
 }
 
-/** Remembers the instruction that was applied last in this tab, and says what became of it. Applied is not solved. */
+/** Remembers the instruction that was applied last in this tab, and says what became of it. An applied instruction may not have helped. */
 export function useApplied(order: Order): readonly [Applied | undefined, (kind: InstructionKind, path: string) => void] {
   const [given, setGiven] = useState<Given>();
   const note = (kind: InstructionKind, path: string): void => {

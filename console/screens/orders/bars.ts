@@ -148,7 +148,7 @@ interface Part {
   readonly to: number;
 }
 
-/** Folds the longest idle stretches as long as one is longer than a fifth of the rest; a busy one only if it is five times the rest. */
+/** Chooses stretches to fold, the longest first: an idle one from a fifth of all others on, a busy one from five times the others. */
 function foldedOf(parts: readonly Part[], isBusy: (part: Part) => boolean): ReadonlySet<Part> {
   const folded = new Set<Part>();
   const length = ({ from, to }: Part): number => to - from;

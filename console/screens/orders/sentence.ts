@@ -86,7 +86,7 @@ function suspendedText(entries: readonly HistoryEntry[]): string {
   return given ? `Suspended by ${String(given['by'])} at ${shortTime(given.at)}: “${String(given['reason'])}”.` : 'Suspended.';
 }
 
-/** An undo that was requested before may still be answered. */
+/** Says that a suspended order requests nothing more. An undo that it requested before may still be answered. */
 const nothingMore = ({ undo }: Order): string =>
   undo && undo.now !== null
     ? `The undo of ${stepName(undo.now)} had been requested before. Nothing more is requested until somebody resumes the order.`

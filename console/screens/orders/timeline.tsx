@@ -152,7 +152,7 @@ const Row = ({ bars, x, y, end }: RowProps) => (
   </>
 );
 
-/** Writes the labels of one step. A label stands beside its bar, or below it, wherever it meets no other. */
+/** Writes the labels of one step. A label stands beside its bar, or below it if another label is in the way. */
 function Labels({ bars, x, y, end }: RowProps) {
   const sorted = bars.filter(({ kind }) => kind !== 'rest').toSorted((one, other) => one.from - other.from);
   let free = 0;

@@ -91,7 +91,7 @@ interface LineProps {
   readonly path: string;
   readonly operation: string;
   readonly place: number;
-  /** The step whose undo comes before. */
+  /** The step whose undo comes before this one. */
   readonly before: string | undefined;
   readonly undo: Undo;
   readonly isStopped: boolean;

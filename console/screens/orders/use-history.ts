@@ -3,7 +3,7 @@ import { apiPath, get } from '../../api/client.ts';
 import type { Page } from '../../api/poll.ts';
 import type { HistoryEntry } from '../../api/types.ts';
 
-/** Pages that are read at most, of 100 entries each. A longer history is read on its own screen, page by page. */
+/** The console reads at most this many pages, of 100 entries each. The command line and the API have the rest of a longer history. */
 const pagesMax = 20;
 
 /** The history of an order, as far as it has been read. */
@@ -15,7 +15,7 @@ export interface History {
 /** Reads the whole history, and what is new when the order has changed. */
 export function useHistory(orderId: string, rev: number | undefined): History | undefined {
   const [history, setHistory] = useState<History>();
-  // The page on which the history ended when it was read last: new entries come there.
+  // The last page that was read. New entries appear on this page, so the next read begins with it.
   const last = useRef<{ cursor: string | undefined; entries: Map<number, HistoryEntry> }>({ cursor: undefined, entries: new Map() });
   useEffect(() => {
     if (rev === undefined) return;

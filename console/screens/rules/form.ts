@@ -73,7 +73,7 @@ export type BuiltRule = { readonly body: JsonObject } | { readonly missing: stri
 const filled = (fields: { readonly [name: string]: string | undefined }): JsonObject =>
   Object.fromEntries(Object.entries(fields).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== ''));
 
-/** Returns the body of the call that writes the rule, without its reason. `before` keeps what has no field here. */
+/** Returns the body of the call that writes the rule, without its reason. Parts of `before` that have no field here stay as they are. */
 export function builtRule(form: RuleForm, before: Rule | undefined): BuiltRule {
   if (form.isJson) {
     const value = parsed(form.json);

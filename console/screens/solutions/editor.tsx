@@ -57,7 +57,7 @@ async function authorOf(id: string): Promise<Author | undefined> {
   return items[0];
 }
 
-/** The places of errors that have a field. */
+/** JSON pointers of the parts that have a field, which shows their errors. */
 const parts = ['/name', '/appliesWhen', '/fingerprints', '/instruction', '/parameters'];
 
 interface FieldProps {
@@ -67,7 +67,7 @@ interface FieldProps {
   readonly problem: Problem | undefined;
 }
 
-/** A field with the errors of its part. Code has a line for each of its lines. */
+/** A field with the errors of its part. A code field is as high as its text, within limits. */
 function Field({ label, name, isCode, form, change, isDisabled, problem }: FieldProps & FieldName) {
   const id = `solution-${name}`;
   const errors = (problem?.errors ?? []).filter(({ pointer }) => pointer === `/${name}` || pointer.startsWith(`/${name}/`));

@@ -15,7 +15,7 @@ interface Props {
   readonly barred: string | undefined;
 }
 
-/** Resolves a task with an instruction of the person's own, and keeps it for the next time if the person names it. */
+/** Resolves a task with an instruction of the person's own. If the person gives it a name, it is saved as a solution. */
 export function Own({ kind, task, showCheck, ...props }: Props) {
   const [name, setName] = useState('');
   const saveAs = name.trim();

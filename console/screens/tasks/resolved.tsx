@@ -11,7 +11,7 @@ const nameOf = (instruction: unknown): string => kindName(String((instruction as
 
 interface Props {
   readonly task: WholeTask;
-  /** The person has just resolved it: it has the focus, and is in sight. */
+  /** Whether the person has just resolved the task: then this note gets the focus, and the page scrolls to it. */
   readonly isNew?: boolean;
 }
 

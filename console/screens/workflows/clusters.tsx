@@ -7,7 +7,7 @@ import { counted, Said, shown, stepName } from '../../parts/text.tsx';
 import { href } from '../../router.ts';
 
 const pollMs = 60_000;
-/** Most orders that the console replays. `redress workflow review` replays more. */
+/** The largest number of orders that the console replays. `redress workflow review` replays more. */
 const replayedMax = 500;
 
 const kinds = { retry: 'a retry', handler: 'a handler', if: 'a condition' } as const;

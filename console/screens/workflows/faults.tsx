@@ -3,7 +3,7 @@ import { Empty, Panel } from '../../parts/states.tsx';
 import { Said, stepName } from '../../parts/text.tsx';
 
 type Fault = Workflow['faults'][number];
-/** The API keeps the end of a fault open, so that a new kind does not break a reader. */
+/** The end of a fault. The API may add kinds of ends, so the console must accept a `kind` that it does not know. */
 interface End {
   readonly kind: string;
   readonly foreseen?: boolean;

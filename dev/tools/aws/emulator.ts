@@ -54,7 +54,7 @@ export async function emulatorAt(endpoint: string): Promise<AwsEmulator['name'] 
 /** The file to which `npm run deploy:local` writes the outputs of the stack. */
 export const localOutputs = 'cdk.out/outputs-local.json';
 
-/** Returns the endpoint by number: for a host name, S3 clients put the bucket before it. */
+/** Returns a loopback endpoint with a numeric address, because S3 clients put the bucket before a host name. Undefined for others. */
 export function loopbackEndpoint(given: string | undefined): string | undefined {
   const url = given && URL.canParse(given) ? new URL(given) : undefined;
   if (url?.protocol !== 'http:' || !isLoopback(url.hostname)) return undefined;

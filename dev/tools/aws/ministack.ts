@@ -61,7 +61,7 @@ const environment = (port: number, folder: string): NodeJS.ProcessEnv => ({
   TMPDIR: folder,
   GATEWAY_PORT: String(port),
   BIND_HOST: '127.0.0.1',
-  // The host of its addresses, such as those of queues: a name below localhost does not resolve everywhere.
+  // The host in addresses that ministack returns, such as queue URLs: a name below localhost does not resolve everywhere.
   MINISTACK_HOST: '127.0.0.1',
 });
 

@@ -2,7 +2,7 @@ import { command } from './command.ts';
 import type { Thing } from './measurement.ts';
 
 const runs = 1000;
-/** A quarter as many orders run as called ones, and an eighth with a small state limit: see the test. */
+/** Orders in all. Besides `runs`, a quarter as many run as called orders, and an eighth as many with a small state limit: see the test. */
 const orders = runs + Math.ceil(runs / 4) + Math.ceil(runs / 8);
 
 /** The laws of the language, for random orders of random workflows. */
@@ -16,7 +16,7 @@ export function language(): Thing {
       const { code, output } = await run(['--test', '--test-reporter=spec', 'test/core/language.test.ts'], env);
       const again = `LANGUAGE_SEED=${seed} LANGUAGE_RUNS=${runs} npm test test/core/language.test.ts`;
       if (code === undefined) return { counts: {}, broken: [] };
-      // Its progress until the failure is unknown.
+      // The number of orders before the failure is unknown, so none count.
       if (code !== 0) return { counts: {}, broken: [{ wrong: reasonIn(output), again }] };
       return { counts: { 'orders of the language': orders }, broken: [] };
     },

@@ -155,10 +155,10 @@ const headers: { readonly [kind: string]: Defect } = {
 /** All defects, by kind. */
 export const defects: { readonly [kind: string]: Defect } = { ...callers, ...routes, ...queries, ...headers, ...bodyDefects };
 
-/** No rule and no solution is stored here: a call that changes one finds none before it looks at the header. */
+/** Whether the call is about a rule or a solution. None is stored, so the answer is 404 before the system reads `If-Match`. */
 const isOfNoRule = ({ operation }: Draft): boolean => /^\/(rules|solutions)\/\{id\}/.test(operation.path);
 
-/** A group needs no header to be written for the first time, and a group of exceptions knows PATCH. */
+/** Whether the call is about a group. Its first write needs no `If-Match`, and a group of exceptions accepts PATCH. */
 const isOfGroup = ({ operation }: Draft): boolean => /^\/(groups|exceptions\/groups)\//.test(operation.path);
 
 /** The largest number that `fc.integer` draws. */

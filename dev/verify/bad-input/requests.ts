@@ -17,9 +17,9 @@ interface Portion {
 }
 
 const kinds = Object.keys(defects);
-/** Most further defects of one request. */
+/** The largest number of further defects in one request. */
 const moreMax = 2;
-/** Calls that are tried for one kind of defect, because most calls have no place for some kinds. */
+/** The largest number of calls that are tried for one kind of defect. Many calls have no place for that kind. */
 const triesMax = 20;
 
 /** Makes bad requests for every call of the contract, the same for the same seed. */

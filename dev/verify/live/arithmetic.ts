@@ -27,7 +27,7 @@ export const timesAsLong = (withIt: number | null, without: number | null): numb
 export const hundredths = (value: number): number => Math.round(100 * value) / 100;
 
 /**
- * Returns the milliseconds from the end of an outage until a whole window has 95 of 100 of the usual endings.
+ * Returns the milliseconds from the end of an outage until the end of the first window with 95 % of the usual rate of endings.
  *
  * Undefined if no window has. `endings` and the spans are milliseconds since 1970.
  */

@@ -45,8 +45,8 @@ const killedAtStartShare = 0.2;
 /** Duration of a service call, long enough for many orders to run at the same time. */
 const latencyMs = 100;
 /**
- * Time after the last kill. The circuit breaker probes an unavailable service once a minute, and then releases its orders
- * gradually.
+ * Time in which all orders must end after the last kill. The circuit breaker probes an unavailable service once a minute, and then
+ * releases its orders gradually.
  */
 const patienceMs = 300_000;
 /** Kills that may happen before their share of the orders has arrived. */

@@ -42,9 +42,8 @@ export async function cleanWorlds({ code }: Plan, count: number, progress: (line
 }
 
 /**
- * An estimate for the worlds that never come to rest, which is how half of the caught mutants are caught: their supervisors run once
- * in each period, for hours of virtual time. This number, divided by the period in milliseconds, is the real time for that in
- * milliseconds.
+ * Half of the caught mutants are caught in worlds that never come to rest. In these, supervisors run once in each period, for hours of
+ * virtual time. This estimate, divided by the period in milliseconds, is the processor time that such a world costs, in milliseconds.
  */
 const neverAtRest = 200_000;
 

@@ -19,7 +19,7 @@ const options = {
   worlds: { type: 'string', default: '120' },
   unseen: { type: 'string', default: '40' },
   cores: { type: 'string', default: '1' },
-  /** Counts mutants that were caught with other code as caught, so that only survivors are tried after a new law. */
+  /** Keeps mutants that were caught before the code changed as caught, so that after a new law only the survivors are tried again. */
   'keep-caught': { type: 'boolean', default: false },
   page: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },

@@ -11,17 +11,17 @@ export interface Played {
   readonly print: string;
   /** Counts by event, such as `outcome completed`. */
   readonly happened: { readonly [what: string]: number };
-  /** By mutant: the number of times that the code which it changes ran; only on request. */
+  /** By mutant: the number of times that its changed place ran; only on request. */
   readonly hits: { readonly [mutant: string]: number };
 }
 
-/** A request to a worker: play a world with one change, or without one and count the places that it passes. */
+/** A request to a worker: play a world with one change; or play it unchanged, and count how often it runs each place of a change. */
 export interface PlayRequest {
   readonly seed: number;
   readonly mutant: string | undefined;
 }
 
-/** The first message of a worker: the places that loading the modules passes, without any world. */
+/** The first message of a worker: the places of changes that run while the modules load, before any world. */
 export interface Loaded {
   readonly atLoading: { readonly [mutant: string]: number };
 }

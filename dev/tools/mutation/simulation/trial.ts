@@ -12,7 +12,7 @@ export interface Result {
   /** The reason, in words. */
   readonly wrong?: string;
   readonly seed?: number;
-  /** The number of worlds that were tried, and the number in which anything was visible from outside. */
+  /** The number of worlds that were tried, and of those in which the change made a difference that is visible from outside. */
   readonly worlds: number;
   readonly changed: number;
   /** Milliseconds of processor time. */

@@ -14,7 +14,7 @@ import { sourcesFile } from './plan.ts';
 interface Mutation {
   active: string | undefined;
   hits: { [mutant: string]: number } | undefined;
-  /** Counts how often the change was passed. An extreme count means an endless loop. */
+  /** Counts how often the changed place ran. An extreme count means an endless loop. */
   hit(): true;
 }
 const silence = 'nothing comes to rest: three hours in which nothing happens';
@@ -44,7 +44,7 @@ const { World } = await import('../../../../test/simulation/world.ts');
 const atLoading = mutation.hits ?? {};
 let seen = createHash('sha256');
 
-/** Three sweeps that find nothing. Without a change, no world is silent for more than an hour. */
+/** Three hours of virtual time, so three sweeps that find nothing. An unchanged world is silent for at most an hour. */
 const silenceMaxMs = 3 * 3_600_000;
 const stepsPerSign = 2000;
 
