@@ -17,9 +17,9 @@ import { clientName, responseQueue, type Scenario, submissionKey } from './scena
 
 const patienceMs = 5000;
 const againMs = 500;
-/** The first process has started by then. */
+/** The clients begin after this time, when the first process has started. */
 const beginsAfterMs = 100;
-/** Tries of an instruction for an order whose submission may still be queued. */
+/** Most answers `not-found` to an instruction that are no result yet, because the submission of its order may still be queued. */
 const triesMax = 10;
 
 /** The world around the clients. */

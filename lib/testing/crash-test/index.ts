@@ -33,9 +33,9 @@ export interface CrashTestOptions<I = unknown> {
   check?(run: CrashedRun): void | Promise<void>;
   /** Further correct outcomes after a crash: `['compensated']` if the time limit may pass meanwhile. */
   readonly mayEndAs?: readonly CrashedOutcome[];
-  /** Whether a crash may block the order (default). The result counts such runs either way. */
+  /** Whether a crash may block the order (default: true). The result counts such runs either way. */
   readonly mayBlock?: boolean;
-  /** The client cancels this long after the submission. */
+  /** The client cancels the order this many seconds after the submission. */
   readonly cancelAfterSeconds?: number;
   /** Seconds until the next process starts after a crash (default: 1). */
   readonly downSeconds?: number;
@@ -49,7 +49,7 @@ export interface CrashTestOptions<I = unknown> {
    * more can fail.
    */
   readonly writesAndSendsAtomically?: boolean;
-  /** Plays only these crashes, in one run, as a report names them. */
+  /** Plays only these crashes, all in one run. A report names them: `17 applied`. */
   readonly only?: string | readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /**
  * The moment of a crash at an external call: `before` its effect, `applied` (after the effect, before the answer), or `after` the answer,
- * once the code that follows from it at once has run.
+ * once the process has run the code that directly follows the answer.
  */
 export type Position = 'before' | 'applied' | 'after';
 

@@ -3,7 +3,7 @@ import type { Played } from './enumerate.ts';
 import { crashText } from './points.ts';
 import type { Run } from './world.ts';
 
-/** Kinds of violation whose events the report tells. For further kinds, it names only the calls. */
+/** The report tells the events for this many kinds of violation. For further kinds, it names only the calls of the crashes. */
 const toldMax = 2;
 const placesMax = 12;
 /** Lines at either end of a long story. */

@@ -5,10 +5,10 @@ import { explain } from '#core/views/explain';
 import type { History, Tracked } from '#testing/world/history';
 import { labelOf } from './labels.ts';
 
-/** Lines of one report, for each kind. */
+/** The most waits, and the most stubs, that one report lists. */
 const linesMax = 5;
 
-/** Reports why orders do not come to rest: what each one waits for, until when, and which stub lets that come. */
+/** Reports why orders do not come to rest: what each one waits for, until when, and which stub would end the wait. */
 export function restlessLines(open: readonly Tracked[], history: History): readonly string[] {
   const waits = open.map((order) => `${labelOf(order.orderId, history)}order: ${waitOf(order)}`);
   const stubs = [...new Set(open.flatMap(stubsFor))];

@@ -107,7 +107,7 @@ export class Schedules {
     });
   }
 
-  /** Returns when the next order is due, whatever the worklist says. */
+  /** Returns when the next order is due, by the heads of all orders and not by the worklist. */
   private nextDueAt(): number {
     const due = [...this.around.heads()].flatMap(({ nextDueAt, nextDueFor }) =>
       nextDueAt === null || nextDueFor?.kind === 'reminder' ? [] : [nextDueAt],

@@ -200,7 +200,7 @@ export class Services {
     if (atMostOnce || !this.around.history.effects.has(key)) this.around.record({ type: 'effect', operation, key });
   }
 
-  /** A composite is undone as a whole, with every effect inside it that still exists. */
+  /** Notes an undo once. The undo of a composite undoes every effect inside it that still exists. */
   private noteUndo(operation: string, orderId: string, path: string, key: string): void {
     if (this.byUndo.has(key)) return;
     this.byUndo.add(key);

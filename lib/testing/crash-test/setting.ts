@@ -13,7 +13,7 @@ export const settingOf = ({ app, writesAndSendsAtomically }: Scenario, config: C
   client: clientName,
   responseQueue,
   mayWait: true,
-  // Its services may fail at any time.
+  // The services of a crash test may fail at any time, so its faults never end.
   quietSince: () => undefined,
   toleranceMs: config.clockToleranceMs,
   maxFailures: config.maxFailures,

@@ -8,7 +8,7 @@ import { type Law, on, type Setting } from './law.ts';
 export function acceptedOrders(setting: Pick<Setting, 'client'>): Law {
   /** Bodies of submissions that became dead letters, because their processing failed too often. */
   const deadLetters = new Set<string>();
-  /** Bodies of delivered submissions by message: the body of a dead letter is encrypted. */
+  /** Bodies of delivered submissions, by message id. They identify a dead letter, whose own body is encrypted. */
   const delivered = new Map<string, string>();
   return {
     name: 'accepted orders',

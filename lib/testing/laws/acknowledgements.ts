@@ -37,10 +37,10 @@ export function acknowledgements(setting: Pick<Setting, 'forgedWord'>): Law {
       // A forged reply has the id of a genuine one, whose requests may not be sent yet.
       const isForgedReply = observation.type === 'acknowledged' && isForged(observation.body, setting);
       if (isForgedReply || (observation.type === 'acknowledged' && deadLetters.has(observation.body))) return undefined;
-      // A requeued message is processed again.
+      // A message that was sent again may have its effect later, through its copy.
       if (observation.type !== 'acknowledged' || (times.get(originalBody(observation.body)) ?? 0) > 1) return undefined;
       const message = parseIncoming(observation.body, observation.queue);
-      // A wake-up may find nothing to do now, and something a moment later.
+      // Only replies are judged. A wake-up that finds nothing to do now may find something a moment later.
       if (message?.incoming.type !== 'reply' || unreadable.has(message.orderId)) return undefined;
       if ((replies.get(message.incoming.id)?.size ?? 0) > 1) return undefined;
       return unsentRequest(message.orderId, message.incoming.id, sent, history);

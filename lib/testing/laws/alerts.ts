@@ -3,7 +3,7 @@ import type { History } from '#testing/world/history';
 import { type Law, on, type Setting } from './law.ts';
 
 /**
- * An order that goes into Error raises a new alert in the same write. Each alert belongs to such a write. It is delivered, always with the
+ * An order that goes into Error raises a new alert in the same write. Each alert belongs to such a write, and is delivered, always with the
  * same text (S17, L4).
  */
 export const alerts = ({ writesAndSendsAtomically }: Pick<Setting, 'writesAndSendsAtomically'>): Law => ({

@@ -9,7 +9,10 @@ type Texts = Map<string, string>;
 
 type StatusEntry = Extract<OutboxEntry, { kind: 'status' }>;
 
-/** Each announcement has the title of its id and shows the record as it was written then. Each write that needs an announcement has it (S17). */
+/**
+ * Each announcement has the title that belongs to its id, and shows the record as the write of the announcement left it. Each write that
+ * needs an announcement has one (S17).
+ */
 export function announcements({ announcesProcessed }: Setting): Law {
   const texts: Texts = new Map();
   return {
@@ -35,7 +38,7 @@ export function announcements({ announcesProcessed }: Setting): Law {
       const unannounced = observation.before && unannouncedDrop(order, observation.before, texts);
       if (unannounced) return unannounced;
       const due = [...dueOf(order, observation.before), ...(announcesProcessed ? endOf(order, observation.before) : [])];
-      // The supervisor takes the time before it writes, and its clock may be set back meanwhile.
+      // The supervisor reads its clock before it writes. If the clock is set back in between, the two times differ.
       const isBySupervisor = writerOf(observation.after) === undefined;
       const wrong = due.find((detail) => !isSame(texts.get(detail.id), detail, isBySupervisor));
       return wrong && `announcement ${wrong.id} is ${texts.get(wrong.id)}, expected ${JSON.stringify(wrong)}`;
@@ -115,7 +118,7 @@ function unannouncedDrop({ orderId, state, newFacts }: Tracked, before: StateRec
   const removed = before.outbox.filter((entry): entry is StatusEntry => entry.kind === 'status' && !kept.has(entry.id));
   // Entries before the first dropped one were sent. The write does not tell them apart.
   const first = removed.slice(0, Math.max(0, removed.length - dropped + 1));
-  // The announcement has the time after the last try to send.
+  // The announcement has a time that was read after the last try to send, so the times are not compared.
   const isAnnounced = first.some((entry) => isSameButTime(texts.get(noticeId(entry, before)), noticeOf(entry, before, state)));
   return isAnnounced ? undefined : `order ${orderId} dropped ${dropped} status messages without an announcement`;
 }

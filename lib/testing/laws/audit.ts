@@ -22,7 +22,7 @@ export const audit = ({ audits }: Pick<Setting, 'audits'>): Law => ({
   }),
 });
 
-/** Returns the instruction that an entry records. A signal is no instruction: it may wait in the order for a long time. */
+/** Returns the instruction that an audit entry records, as text. A signal does not count: the order may apply it much later. */
 function entryOf({ collection, content }: Document, { before, after }: Written): readonly string[] {
   if (!collection.startsWith(collections.audit(''))) return [];
   if (content['action'] === 'signal') return [];

@@ -19,7 +19,7 @@ export function backoff({ undeclaredFaults }: Pick<Setting, 'undeclaredFaults'>)
     name: 'backoff',
     after: on(['backs off', 'sent', 'written'], (observation, history) => {
       if (observation.type === 'backs off') shares.push(observation.ms / longestAfter(observation.tries));
-      // A service that may throw anything may also say when it can be called again.
+      // Without `undeclaredFaults`, services may throw any fault, even one that names the time of the next call. No pause is judged then.
       if (observation.type === 'backs off' && undeclaredFaults && (observation.ms < 0 || observation.ms > longestAfter(observation.tries)))
         return `request ${observation.requestId}: its agent backed off for ${observation.ms} ms after ${observation.tries} tries`;
       if (observation.type === 'sent' && observation.delayMs > delayMaxMs)
@@ -38,7 +38,7 @@ export function backoff({ undeclaredFaults }: Pick<Setting, 'undeclaredFaults'>)
   };
 }
 
-/** Returns what is wrong with the pause before an undo. It lies between 0.8 and 1.2 of its usual length. */
+/** Returns what is wrong with the pause before a failed undo is requested again. It must be 0.8 to 1.2 times the usual pause. */
 function wrongPause(orderId: string, { path, attemptId, at, fault }: UndoFailed, history: History): string | undefined {
   const local = history.orders.get(orderId)?.instance.state.activities[path]?.local as StepState | undefined;
   if (local?.phase !== 'waitingToRetry' || !attemptId.endsWith(`.${local.attempt}`)) return undefined;

@@ -90,11 +90,11 @@ class Process {
     const { orderId = '', since = now, isProbe = false } = this.calls.get(call) ?? {};
     this.calls.delete(call);
     if (how === 'answered') return this.answered(now - since, isProbe, now, at);
-    // A process that stood still beyond the deadline may still use an answer that arrived meanwhile.
+    // A process that stood still beyond the deadline may still close the breaker, for an answer that arrived meanwhile.
     if (isProbe && stoodStillUntil >= at) this.mayCloseAt = at;
     this.possible.push(orderId);
     const phase = phaseOf(this.known, now);
-    // A failure that may not count makes the row uncertain, and so does one that reduces the parallel calls instead.
+    // A failure that may not count ends the certain failures in a row. So does a failure that reduces the number of parallel calls instead.
     const counts = how === 'failed' && !isProbe && (phase === 'closed' || (phase === 'half-open' && !this.hasAnswers));
     this.certain = counts ? [...this.certain, orderId] : [];
     if (mustOpenFor(this.certain)) this.mustOpen = at;
@@ -130,7 +130,7 @@ class Process {
     if (pause < 0.74 || pause > 1.26) return `schedules the next probe in ${probeAt - now} ms after ${failedProbes} failed probes`;
     if (known && phaseOf(known, now) === 'open') {
       this.probing.add(breaker.rev);
-      // If calls of one client alone have failed, the first call of another client may probe at once. It ends this exception.
+      // If only calls of one client failed, the first call of another client may probe before `probeAt`. That probe clears `onlyClient`.
       const isOfOtherClient = known.onlyClient !== undefined && breaker.onlyClient === undefined;
       if (now < known.probeAt && !isOfOtherClient) return `probes ${known.probeAt - now} ms too early`;
       return failedProbes === known.failedProbes + 1 && openedAt === known.openedAt

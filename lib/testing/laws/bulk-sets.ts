@@ -3,7 +3,7 @@ import type { FrozenSet } from '#roles/bulk/run';
 import { type BulkRecord, bulkRecordsIn } from '#testing/world/bulk-records';
 import { type Law, on } from './law.ts';
 
-/** The chunks and the frozen set that one process after the other has written. */
+/** The chunks that the processes of a bulk run have written, by name, and the frozen set of the run. */
 interface Known {
   readonly chunks: Map<string, Extract<BulkRecord, { what: 'chunk' }>>;
   frozen: FrozenSet | undefined;

@@ -1,7 +1,7 @@
 import { bulkRecordsIn } from '#testing/world/bulk-records';
 import { type Law, on, type Setting, writerOf } from './law.ts';
 
-/** The longest time from the last look at the run to the write of an order. The call of the store comes on top. */
+/** A process may write an order for this long after its last look at the run, plus the time of one call of the store (`callMs`). */
 const lookCountsMs = 2_000;
 const callMs = 20;
 
@@ -10,7 +10,7 @@ const callMs = 20;
  */
 export function bulkStops({ now }: Pick<Setting, 'now'>): Law {
   const stoppedAt = new Map<string, number>();
-  /** Processes whose clock jumped measure no time across the jump. */
+  /** Time of the last clock jump, by process. A process cannot measure a time that spans a jump. */
   const jumpedAt = new Map<string, number>();
   return {
     name: 'bulk stops',

@@ -23,9 +23,9 @@ export function calledOrders(): Law {
     const order = history.orders.get(orderId);
     const { processState, outcome } = order?.state ?? {};
     if (processState !== 'Processed' || outcome === 'terminated') return undefined;
-    // Its list of called orders was lost with the record.
+    // A damaged record has lost the list of the orders that its order called.
     if (order?.damagedAt !== undefined) return undefined;
-    // An operator has marked an undo as done, and is responsible for what continues.
+    // An operator has marked an undo as done, and is responsible for the called orders that go on.
     if (order?.journal.some(({ type }) => type === 'MarkedCompensated')) return undefined;
     const alive = knownCalls(orderId, history).find(({ state }) => state.processState !== 'Processed');
     return alive && `order ${orderId} is ${outcome}, but the order ${alive.orderId} that it called is ${alive.state.processState}`;
@@ -56,7 +56,7 @@ export function calledOrders(): Law {
   };
 }
 
-/** Returns the ids of the orders that its journal says it has called. */
+/** Returns the ids of the orders that an order has called, according to its journal. */
 function callsIn(order: Tracked | undefined): ReadonlySet<string> {
   const { orderId = '', journal = [] } = order ?? {};
   return new Set(

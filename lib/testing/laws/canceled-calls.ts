@@ -5,7 +5,7 @@ import type { History } from '#testing/world/history';
 import { isSuspendedByRule } from './handled-exceptions.ts';
 import { type Law, on, type Setting } from './law.ts';
 
-/** Limit after a cancellation without faults: the called order gets it at once, and waits only for its running steps. */
+/** Limit if no faults disturb the cancellation: it reaches the called order at once, and this order waits only for its running steps. */
 const promptMs = 300_000;
 /** Limit if the cancellation may be lost. The caller repeats it after ten minutes, and a supervisor may look only once an hour. */
 const repeatedMs = 600_000 + 3_600_000;
@@ -62,7 +62,7 @@ const isExempt = (orderId: string, history: History): boolean => {
   return damagedAt !== undefined || takesTime || wasSuspended(orderId, history);
 };
 
-/** Whether the caller may have waited for a person, and kept the end of the called order until then. */
+/** Whether the caller may have waited for a person. Until that person decides, the caller does not apply the end of its called order. */
 const hasWaited = (orderId: string, history: History): boolean =>
   wasSuspended(orderId, history) || history.orders.get(orderId)?.journal.some(({ type }) => type === 'OrderBlocked') === true;
 

@@ -30,7 +30,7 @@ export const causes = (withoutTask = new Set<string>()): Law => ({
         const texts = [...(announced.get(`${id}/exception`) ?? [])];
         // A rule has handled the exception in the write that detected it.
         const atOnce = texts.some((text) => text.includes('"handling":'));
-        // It came from outside while the order was in Error, and the rule about it ended that error in the same write.
+        // The exception came from outside while the order was in Error, and the rule about it ended that Error in the same write.
         if (texts.some(isReportInError) && endedByRule.has(seq) && !announced.has(`${id}/task`)) return [];
         if (atOnce && !openNow.has(seq) && !isClosed) return announced.has(`${id}/task`) ? [`task ${id} was opened for nobody`] : [];
         // An exception from outside is part of the task that was open already. The writes of a damaged order are not judged.

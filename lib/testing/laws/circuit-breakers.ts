@@ -13,7 +13,7 @@ const loweredForMs = 1_000;
 class Process {
   private known: Breaker | undefined;
   private readAt = Number.NEGATIVE_INFINITY;
-  /** The last read failed, so the copy of the breaker is as old as before. */
+  /** Whether the last read failed. The copy of the breaker is then as old as before that read. */
   private readFailed = false;
   private calledAt = Number.NEGATIVE_INFINITY;
   /** World time at which another process won the right to probe, or the write failed. */
@@ -94,7 +94,8 @@ class Process {
     this.failures = how === 'answered' && !isStopping ? 0 : this.failures + 1;
     if (phase !== 'half-open') return;
     if (how === 'answered') this.allowed += 1;
-    // The reason for abandoning is not visible. A process that must read the breaker first lowers the limit later.
+    // The reason for abandoning a call is not visible, so the limit may or may not be lower now. If the process has an old copy of the
+    // breaker, it lowers the limit only after its next read.
     else if (how === 'abandoned') this.loweredAt = now;
     else if (now - this.readAt >= freshMs) this.loweredAt = Number.POSITIVE_INFINITY;
     else if (!this.probes.has(call) && this.allowed > 1 && now - this.loweredAt >= loweredForMs) {

@@ -5,7 +5,7 @@ export const conditionalInstructions = (): Law => ({
   name: 'conditional instructions',
   after: on(['decided'], (observation, history) => {
     const { orderId, reason, seenRev, answer } = observation;
-    // A damaged record has also lost which instructions it applied.
+    // A damaged record no longer tells which instructions were applied.
     if (answer.outcome === 'replayed' || history.orders.get(orderId)?.damagedAt !== undefined) return undefined;
     if (answer.outcome === 'done')
       return answer.rev === seenRev + 1

@@ -6,8 +6,8 @@ type Turned = Extract<Observation, { type: 'consumer turned' }>;
 type Step = Extract<Observation, { type: 'handler' }>;
 
 /**
- * A handler that began. `endsAt`: a handler takes less time, so one without an end belongs to a dead process. After a canary that failed the
- * next one begins later than that.
+ * A handler that began. `endsAt`: the latest end of a handler; one without an end by then belongs to a dead process. A canary that failed
+ * counts as at work until this time, because the next canary begins later.
  */
 interface AtWork {
   readonly messageId: string;
@@ -26,8 +26,8 @@ export function consumerCanary({ now }: Pick<Setting, 'now'>): Law {
   const deliveredAt = new Map<string, number>();
   const working = new Map<string, readonly AtWork[]>();
   /**
-   * Processes that could not read or write a circuit breaker, because an outage of the store must not stop the messages, and those whose
-   * clock has jumped: they do not know how long they have rested.
+   * Processes that may handle several messages in spite of a canary. If a process cannot read or write a circuit breaker, it goes on: an
+   * outage of the store must not stop the messages. If its clock has jumped, it does not know how long it has rested.
    */
   const blind = new Set<string>();
 

@@ -36,7 +36,7 @@ export class Conversations {
 /** Returns the name of a conversation that no other channel has. */
 export const conversationNamed = (channel: string, conversation: string): string => `${channel} ${conversation}`;
 
-/** Returns the conversation of a message as the documentation defines it, whatever the system makes of it. */
+/** Returns the conversation of a message as the documentation defines it, without the code of the system. */
 function conversationIn(messageId: string, body: string): string {
   const { client, conversation } = (jsonIn(body) ?? {}) as { readonly client?: unknown; readonly conversation?: unknown };
   return typeof conversation === 'string'

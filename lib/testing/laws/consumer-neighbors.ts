@@ -10,15 +10,15 @@ interface Delivered {
   readonly batch: string;
   beganAt: number | undefined;
   isOver: boolean;
-  /** Whether its batch was answered, or another message of the batch ended the process. */
+  /** Whether the attempt does not count against the message: its batch was answered, or another message of the batch ended the process. */
   isOthers: boolean;
-  /** Calls of ports that failed for its batch, since it began if it began. A count that cannot be corrected stays. */
+  /** Calls of ports that failed for the batch since the handler of the message began, or else since the delivery. */
   failedCalls: number;
 }
 
-/** A message runs alone for this long. A slower one is exempt: the next message may end its process. */
+/** No other message of the batch begins for this long. If a later one ends the process, the attempt counts for both messages. */
 const aloneMs = 2_000;
-/** After this many failed calls, the system cannot take an attempt that was not made out of the count. */
+/** After this many failed calls, the system may be unable to correct the count for an attempt that was not made. */
 const failedCallsMax = 4;
 
 /**

@@ -3,8 +3,8 @@ import { type Law, on, type Setting } from './law.ts';
 import { callsOf, writesWhileWaiting } from './livelock.ts';
 
 /**
- * More writes than any damaged order needs until an operator has ended it, even one with 24 effects to undo. A rebuilt order goes on, and
- * may wait much longer for an order that it called.
+ * More writes than a damaged order needs until an operator has ended it, even with 24 effects to undo. A rebuilt order goes on and may wait
+ * for an order that it called: `writesWhileWaiting` adds writes for that time.
  */
 const writesMax = 400;
 
@@ -39,6 +39,6 @@ export function damagedOrders({ now }: Pick<Setting, 'now'>): Law {
   };
 }
 
-/** Whether the write only follows a failed send of its outbox. During an outage of the event bus, one happens every minute. */
+/** Whether the write only follows a failed send of the outbox. During an outage of the event bus, there is such a write every minute. */
 const isResend = (before: StateRecord, after: StateRecord): boolean =>
   before.outbox.length > 0 && before.blob === after.blob && before.processState === after.processState;

@@ -28,7 +28,7 @@ class Deliveries {
 
 /**
  * A message becomes a dead letter for its failures only if its conversation really failed that often (S25). The sender of
- * a request that became a dead letter gets a `rejected` reply before the deadline of the request; no other request is answered so (F-108).
+ * a request that became a dead letter gets a `rejected` reply before the deadline of the request. No other request gets one (F-108).
  */
 export function failedMessages(setting: Pick<Setting, 'now' | 'toleranceMs' | 'forgedWord'>): Law {
   const { now, toleranceMs } = setting;

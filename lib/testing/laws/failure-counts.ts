@@ -58,8 +58,8 @@ function takeCounts(record: StateRecord, program: Program, tally: Map<string, nu
 }
 
 /**
- * Compares the counts in the state. A step that began again, or that an operator or a rule decided on, counts from zero. A step that waits
- * for a handler keeps its count if it is at work.
+ * Compares the counts in the state. A step that began again, or that an operator or a rule decided on, counts from zero. If the
+ * exception is handed to a handler, a step that is still at work keeps its count.
  */
 function wrongCount({ orderId, state, instance, newFacts }: Tracked, program: Program, tally: Map<string, number>): string | undefined {
   const isDecided = newFacts.some(
@@ -72,8 +72,7 @@ function wrongCount({ orderId, state, instance, newFacts }: Tracked, program: Pr
   const steps = new Map(workingSteps(program, instance.state).map((step) => [step.path, step.activity.late ?? 0]));
   for (const path of tally.keys())
     if (isDecided || !steps.has(path) || closed.some((each) => path === each || path.startsWith(`${each}/`))) tally.delete(path);
-  // A step that has failed is requested again after its handler. One that is at work goes on, with its count.
-  // Several rules may act in one write.
+  // Several rules may act in one write, so a count that the state has reset is accepted.
   if (newFacts.some(({ type }) => type === 'RuleActed')) for (const [path, late] of steps) if (late === 0) tally.delete(path);
   for (const [path, late] of steps)
     if (late !== (tally.get(path) ?? 0))
@@ -84,7 +83,7 @@ function wrongCount({ orderId, state, instance, newFacts }: Tracked, program: Pr
     : `order ${orderId} has failureCount ${state.failureCount}, but the largest count of a running step is ${most}`;
 }
 
-/** Whether a rule has only said that a person must decide, or could not do what it says. */
+/** Whether a rule has left the decision to a person, or has failed to carry out its action. */
 const isLeftToPerson = (facts: Tracked['newFacts']): boolean =>
   facts.some(
     (fact) =>

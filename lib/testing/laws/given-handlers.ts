@@ -1,9 +1,9 @@
 import { isKindOf } from '#core/data/fault';
 import { type Law, on, writerOf } from './law.ts';
 
-/** Most handlers that a person gives to one order and one kind of exception. */
+/** The largest number of handlers that a person can give to one order for one kind of exception. */
 const timesMax = 3;
-/** Most handlers of one order that run at the same time. */
+/** The largest number of handlers that run for one order at the same time. */
 const atOnceMax = 4;
 
 /**

@@ -34,10 +34,10 @@ export function handledExceptions({ isDryRule }: Pick<Setting, 'isDryRule'>): La
   };
 }
 
-/** A handler that ended this long ago has been heard of, whatever happened to its message. */
+/** An order hears of the end of its handler within this time, even if the message about it was lost. */
 const heardOfWithinMs = 1_800_000;
 
-/** Returns the handler for which an order was still suspended long after its end, when a person resumed it. */
+/** Returns a handler that ended long before this write, although its order still waited for it when a person gave an instruction. */
 function forgottenHandler({ orderId, before, state, newFacts }: Tracked, endedAt: ReadonlyMap<string, number>): string | undefined {
   if (!before || !newFacts.some((fact) => fact.type === 'InstructionGiven')) return undefined;
   const waited = (before.rules?.handlers ?? []).filter(({ control }) => control !== 'parallel');

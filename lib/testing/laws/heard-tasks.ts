@@ -2,16 +2,16 @@ import type { TaskRecord } from '#ports/tasks';
 import { peopleRecordsIn } from '#testing/world/people-records';
 import { type Law, on, type Setting } from './law.ts';
 
-/** A notifier that nothing disturbs has looked at each new task after this time. */
+/** A notifier without faults looks at each new task within this time. */
 const looksWithinMs = 300_000;
 
-/** The common name of alike tasks. */
+/** Returns the key that alike tasks share: the fingerprint, or else the kind and the workflow. */
 const keyOf = (task: { readonly fingerprint?: unknown; readonly kind?: unknown }, workflow: unknown): string =>
   typeof task.fingerprint === 'string' ? task.fingerprint : `${task.kind}#${workflow}`;
 
 /**
- * People hear of each task that they must end: the messages about alike tasks count at least as many new ones as were open when the notifier
- * could look, and the last message came after the last of these tasks (S42).
+ * People hear of each open task. The messages about alike tasks count at least as many new tasks as were open long enough for a look of the
+ * notifier, and the last message came after the last of these tasks (S42).
  */
 export function heardTasks({ quietSince, now, toleranceMs }: Pick<Setting, 'quietSince' | 'now' | 'toleranceMs'>): Law {
   const tasks = new Map<string, { readonly task: TaskRecord; resolvedAt: number | undefined }>();

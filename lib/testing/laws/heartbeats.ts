@@ -17,7 +17,7 @@ interface Heartbeat extends Limits {
   readonly sentAt: string;
 }
 
-/** A heartbeat requests at most the time limit of its request again. The sum stays below the longest duration of the operation (S16). */
+/** A heartbeat asks for at most as much time as its request had at first. The total stays within the operation's longest duration (S16). */
 export function heartbeats(setting: Pick<Setting, 'agents'>): Law {
   /** Limits of all copies of each request. The copy that the agent received is not visible. */
   const limitsOf = new Map<string, readonly Limits[]>();

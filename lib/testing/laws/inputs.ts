@@ -12,8 +12,8 @@ interface Sent {
   readonly confirming?: boolean;
 }
 
-/** An idempotency key always has the same input; a secret that was confirmed again has another seal. A completed order of the workflows that pick and
- * charge was last charged for what its last reservation returned (F-42, F-44). */
+/** An idempotency key always has the same input. Only the seal of a secret may differ, after another confirmation. A completed order of the
+ * workflows `picking` and `packing` was last charged for what its last reservation returned (F-42, F-44). */
 export function inputs({ answersNameTheirKey }: Pick<Setting, 'answersNameTheirKey'>): Law {
   const inputOf = new Map<string, string>();
   /** `what` in the input of the last `charge` request, by order. */
@@ -41,7 +41,7 @@ export function inputs({ answersNameTheirKey }: Pick<Setting, 'answersNameTheirK
   };
 }
 
-/** Returns the id that the last run of an order has reserved; undefined if its scope was undone since, and the order went on behind it. */
+/** Returns the id that the last run of an order reserved, or `nothing`; undefined if the order went on after an undo of the reservation. */
 function lastReservation(journal: readonly JournalEntry[]): string | undefined {
   let reserved: string | undefined = 'nothing';
   for (const fact of journal) {

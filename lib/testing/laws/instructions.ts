@@ -150,7 +150,7 @@ function wrongAnswer(observation: Instructed, history: History, { applied, signa
   return !isInvalid && isFeasible(observation, order, signals) ? wrong(' although it is feasible') : undefined;
 }
 
-/** Whether a try is refused correctly although a later try was applied since: it read the order before that. */
+/** Whether a refusal is correct although the instruction was applied: this try read the order before another try was applied. */
 const isOvertaken = ({ id, revAtStart, outcome }: Instructed, write: Pick<StateRecord, 'rev' | 'lastBy'> | undefined): boolean =>
   write !== undefined &&
   ['infeasible', 'invalid', 'not-found'].includes(outcome) &&

@@ -79,7 +79,7 @@ export function invalidSubmissions({ client, responseQueue }: Pick<Setting, 'cli
   };
 }
 
-/** Whether a message begins the handler of an exception, or looks for the consumers of an undone write. */
+/** Whether the system itself sent the message, to begin the handler of an exception or to find the consumers of an undone write. */
 const isOfSystem = (body: string): boolean => /^\{[^{}]*"type":"(handle|undone)"/.test(body);
 
 /** Whether each problem has a pointer and a sentence, and one is the expected problem. */

@@ -19,7 +19,7 @@ type Sent = Extract<Observation, { type: 'sent' }>;
 
 /** A message that met a person's lock is acknowledged only after it is kept in the inbox of its order (S39). */
 export function keptFirst({ toleranceMs, now }: Setting): Law {
-  /** By message id. A message leaves the map when its order is unlocked, and when it goes elsewhere. */
+  /** Messages that met a lock, by id. A message leaves the map when its order is unlocked, when it is requeued, and as a dead letter. */
   const met = new Map<string, Met>();
   /** Orders that were damaged or written by a newer program: their messages are judged by other laws. */
   const unreadable = new Set<string>();

@@ -103,7 +103,7 @@ export function operationIn({ agents }: Pick<Setting, 'agents'>, name: string): 
 export const isCall = (path: string, program: Program | undefined): boolean =>
   program !== undefined && !path.endsWith('/undo') && nodeAt(program, path).activity === 'call';
 
-/** Whether an agent records an intent before it calls. It requeues a request after it has withdrawn the intent, when more may be known. */
+/** Whether an agent records an intent before it calls its service. It may also requeue a request for which it has withdrawn the intent. */
 export const recordsIntents = (agent: string, { agents }: Pick<Setting, 'agents'>): boolean =>
   Object.values(agents.find(({ name }) => name === agent)?.operations ?? {}).some(({ atMostOnce }) => atMostOnce === true);
 

@@ -2,8 +2,9 @@ import type { History, Tracked } from '#testing/world/history';
 import { type Law, on, type Setting } from './law.ts';
 
 /**
- * At least three times the largest counts that ever occurred. A caller requests the state of a called order every ten minutes. That takes
- * two writes: the expired deadline and the next request. A suspended order asks for its handler in the same way.
+ * Limits of the writes of one order: at least three times the largest counts in any simulated world. A caller requests the state of a
+ * called order every ten minutes. That takes two writes: the expired deadline and the next request. A suspended order asks for its handler
+ * in the same way.
  */
 const writesMax = { atAll: 60, eachStep: 4, eachHour: 4, eachHourOfCall: 12 };
 /** Most worlds end within this time. Afterwards, what still fails is retried every hour. */
@@ -36,13 +37,13 @@ export function livelock({ quietSince, now }: Setting): Law {
 export const writesWhileWaiting = (calls: number, ms: number): number =>
   (writesMax.eachHour * Math.max(0, ms - shortMs)) / hourMs + (writesMax.eachHourOfCall * calls * ms) / hourMs;
 
-/** Returns the number of orders that it has called, or that have handled its exceptions. */
+/** Returns how many orders an order has called, plus how many have handled its exceptions. */
 export const callsOf = (orderId: string, history: History): number =>
   history.childrenOf(orderId).length + handlersOf(history.orders.get(orderId));
 
-/** Returns the number of orders that have handled its exceptions. */
+/** Returns the number of orders that have handled the exceptions of an order. */
 const handlersOf = (order: Tracked | undefined): number => order?.journal.filter(({ type }) => type === 'HandlerStarted').length ?? 0;
 
-/** Returns the number of its steps and undos, without repeated requests. */
+/** Returns the number of steps and undos that an order has requested. A repeated request does not count. */
 const stepsOf = (order: Tracked | undefined): number =>
   new Set(order?.journal.flatMap((fact) => (fact.type === 'StepRequested' ? [fact.path] : []))).size;

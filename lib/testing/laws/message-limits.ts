@@ -4,15 +4,15 @@ import { type Law, on, type Setting } from './law.ts';
 
 const minute = 60_000;
 const periodMs = 15 * minute;
-/** Most messages of a group of people in a period. */
+/** The most messages that a group of people gets in a period. */
 const messagesMax = 10;
 
-/** The pause before the message with this number of one notice: 15 minutes, then twice as long each time, at most a day. */
+/** Returns the least pause before message `number` of a notice: 15 minutes for 2, 30 for 3, and so on; a day for 1, a new beginning. */
 const pauseBefore = (number: number): number => (number === 1 ? dayMs : Math.min(dayMs, periodMs * 2 ** (number - 2)));
 
 /**
  * Ten thousand tasks are never ten thousand messages: a group of people hears of alike tasks at once, then in summaries with growing
- * pauses, and gets at most ten messages in a period, whatever they are about (S41). Messages have the times of the processes that write them.
+ * pauses, and gets at most ten messages in a period, about any task (S41). Messages have the times of the processes that write them.
  */
 export function messageLimits({ toleranceMs }: Pick<Setting, 'toleranceMs'>): Law {
   /** The time of the last message of each notice. */

@@ -24,7 +24,7 @@ export function outbox({ toleranceMs, standsStillMaxMs, now, quietSince, respons
   };
   const isSent = (entry: OutboxEntry, history: History): boolean =>
     isStored(entry) || (entry.kind === 'status' ? sent.has(JSON.stringify(entry.message)) : history.announced.has(entry.id));
-  /** The laws about causes look at their records. */
+  /** Whether the entry is a record to store, which is not a message. The laws about causes judge these records. */
   const isStored = ({ kind }: OutboxEntry): boolean => kind !== 'status' && kind !== 'announcement';
   return {
     name: 'outbox',

@@ -4,7 +4,7 @@ import type { PeopleMessage } from '#core/notifications/message';
 import { peopleRecordsIn } from '#testing/world/people-records';
 import { type Law, on } from './law.ts';
 
-/** A message is given up after so many tries at the least. */
+/** The least number of tries before a message is given up. */
 const triesLeast = 9;
 
 /** A message to one destination. */

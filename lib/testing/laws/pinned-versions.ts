@@ -26,7 +26,7 @@ function foreignStep(orderId: string, history: History): string | undefined {
     .find((path) => {
       const defined = path.replaceAll(/\[\d+\]/g, '');
       const node = nodes?.get(defined);
-      // A rule may have given an undo to a step of the version.
+      // A rule may have given an undo to a step that has none in this version.
       return !(node && isRemote(node)) && !ruled.has(defined);
     });
 }

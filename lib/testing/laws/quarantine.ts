@@ -40,7 +40,7 @@ function wrongIn(
     ['Service Exception', `${announced}#${errorGen}/service`],
     ['Order In Error', `${announced}#${errorGen}`],
   ].map(([detailType, id]) => ({ id, kind: 'announcement', detailType, detail: { id, orderId, at: timeText(updatedAt), ...about } }));
-  // The law about causes looks at the others.
+  // The law `causes` judges the entries of the kind `opened`.
   const added = outbox.slice(before.outbox.length).filter(({ kind }) => kind !== 'opened');
   if (!isDeepStrictEqual(added, expected)) return `the outbox got ${JSON.stringify(added)}, expected ${JSON.stringify(expected)}`;
   return due.nextDueFor?.kind === 'outbox' && due.worklist === 'due'

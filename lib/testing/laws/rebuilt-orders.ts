@@ -12,13 +12,13 @@ interface Readable {
   readonly last: number;
   /** Whether all lines are readable. */
   readonly whole: boolean;
-  /** Whether a process has written the record after the damage without decoding it. A process that read it earlier then loses its write. */
+  /** Whether a process wrote the record after the damage without decoding it. A process that read the record earlier loses its write. */
   readonly isFenced: boolean;
   /** Whether the record was rebuilt. */
   readonly isRebuilt: boolean;
-  /** Whether it was ever claimed. */
+  /** Whether the order was ever claimed. */
   readonly isBegun: boolean;
-  /** Whether its caller compensates it. */
+  /** Whether the caller of the order compensates it. */
   readonly isCompensatedByCaller: boolean;
   /** Whether an earlier rebuild lost events, so that the order can only be undone or ended. */
   readonly wasInexact: boolean;

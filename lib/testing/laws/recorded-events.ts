@@ -17,7 +17,7 @@ export function recordedEvents(): Law {
   };
 }
 
-/** A fold reads the whole journal, so that not every write is checked. */
+/** The law checks each fourth revision, and orders at rest. It does not check every write, because a check reads the whole journal. */
 const checkedEach = 4;
 const isAtRest = ({ processState }: StateRecord): boolean => processState === 'Processed' || processState === 'Error';
 

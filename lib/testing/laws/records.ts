@@ -50,7 +50,7 @@ function wrongInLock({ processState, suspended, lockedBy, outcome, fault }: Stat
   return (processState === 'Error') === (fault !== null) ? undefined : `${processState} with the fault ${fault?.type}`;
 }
 
-/** Whether an order waits for signals alone, without a limit. Nothing but a signal is due for it. */
+/** Whether an order waits only for signals, without a time limit. Such an order has no deadline. */
 function waitsWithoutLimit({ program, instance }: Tracked): boolean {
   const open = Object.entries(instance.state.activities);
   const waitsForSignal = ([path]: (typeof open)[number]) => program !== undefined && nodeAt(program, path).activity === 'waitFor';
@@ -76,7 +76,7 @@ function wrongInDue(record: StateRecord, { mayBeDueForNothing, awaitsHandler, st
   // A host that takes the lease after a lock leaves the rest of the record as it is.
   if ((standsStill || isDamaged) && nextDueFor?.kind === 'lock') return undefined;
   if (suspended && processState !== 'Error') {
-    // A suspended order asks for a handler again that has not answered.
+    // A suspended order asks again about a handler that has not answered.
     const kind = outbox.length > 0 ? 'outbox' : awaitsHandler ? 'handler' : 'suspended';
     const isDue = kind !== 'suspended';
     if (nextDueFor?.kind !== kind || (nextDueAt !== null) !== isDue || (worklist !== null) !== isDue)
@@ -138,7 +138,7 @@ function wrongInWhole(
     before.heldBy === state.heldBy &&
     isSame(previous, instance) &&
     before.ruleTimers === state.ruleTimers &&
-    // A suspended order has asked again for its handler.
+    // A suspended order that asks again about its handler changes nothing else.
     before.nextDueFor?.kind !== 'handler'
   )
     return 'written without a change';

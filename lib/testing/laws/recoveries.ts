@@ -11,8 +11,8 @@ import type { History, Tracked } from '#testing/world/history';
 import { type Law, on } from './law.ts';
 
 /**
- * While a recovery undoes a scope, the fault of a step that it has canceled is a line of the history and no exception, and so is an undone
- * write that only steps of the scope have read (S48).
+ * While a recovery undoes a scope, two things are lines of the history and raise no exception: the fault of a step that the recovery has
+ * canceled, and an undone write that only steps of the scope have read (S48).
  */
 export function maskedFaults(): Law {
   /** The replies to each request, by its id: whether each is a fault. */
@@ -35,7 +35,7 @@ export function maskedFaults(): Law {
   };
 }
 
-/** Returns the line of a mask that no recovery in the state explains. */
+/** Returns what is wrong with a masked fault: its mask names no recovery in progress, or one on which its step does not depend. */
 function wrongMask({ orderId, before, instance, program, newFacts }: Tracked): string | undefined {
   for (const fact of newFacts) {
     const masked = maskIn(fact);
@@ -73,7 +73,7 @@ function notMasked(
   return undefined;
 }
 
-/** A step whose fault was masked is done, undone or out of the way before its order completes: the fault is not lost. */
+/** Returns the masked faults that a completed order has lost: their steps never ran again, and were not skipped or decided on. */
 function hiddenIn({ orderId, state, journal }: Tracked): readonly string[] {
   if (state.outcome !== 'completed') return [];
   return journal.flatMap((fact) => {
@@ -172,7 +172,7 @@ function standingOf(path: string, journal: readonly StoredEntry[]): 'done' | 'no
   return last.type === 'ActivityClosed' && last.result === 'Succeeded' && last.attemptId !== undefined ? 'done' : 'other';
 }
 
-/** Returns what the write does to a step of the scope that does not fit how the step stood. */
+/** Returns what the write does wrongly to a step of the scope, compared with how the step stood when the recovery began. */
 function wrongNow({ before, instance, newFacts, journal }: Tracked, { stood, since }: Recovery, isFirst: boolean): string | undefined {
   for (const [path, how] of stood) {
     const activity = instance.state.activities[path];
@@ -194,7 +194,7 @@ function wrongNow({ before, instance, newFacts, journal }: Tracked, { stood, sin
   return undefined;
 }
 
-/** Returns what is left of the scope when its order goes on. */
+/** Returns a step of the scope that is not undone, or an effect that the service still has, when the order goes on. */
 function wrongAfter({ orderId, program, journal }: Tracked, { stood, since }: Recovery, history: History): string | undefined {
   if (!program) return undefined;
   const later = journal.filter(({ seq }) => seq > since);

@@ -3,12 +3,12 @@ import { dayMs } from '#ports/util/days';
 import { peopleRecordsIn } from '#testing/world/people-records';
 import { type Law, on, type Setting } from './law.ts';
 
-/** A notifier that nothing disturbs has counted a reminder after this time. */
+/** A notifier without faults counts a due reminder within this time. */
 const looksWithinMs = 300_000;
 
 /**
  * A task that is due and open has a reminder. Each later one comes after an interval that is twice as long as the one before, and every
- * second one goes to the next group (S43). Claims and releases begin again.
+ * second one goes to the next group (S43). A claim or a release starts the reminders again.
  */
 export function reminders({ quietSince, now, toleranceMs }: Pick<Setting, 'quietSince' | 'now' | 'toleranceMs'>): Law {
   /** The tasks as they were last written, with the time of their last reminder. */

@@ -22,7 +22,7 @@ export function repeatedRequests(): Law {
       if (!order) return undefined;
       // After an outage of a service, waiting steps are requested in turn without a counted expiry.
       const { waitingSince, kind } = observation.before?.nextDueFor ?? {};
-      // A request that could not be sent until its deadline was never received.
+      // A request that could not be sent before its deadline was never received, so its repetition needs no counted expiry.
       const isUncounted = waitingSince !== undefined || kind === 'unsent';
       const { orderId, journal, instance, newFacts, program } = order;
       const linesBefore = journal.length - newFacts.length;
@@ -30,7 +30,7 @@ export function repeatedRequests(): Law {
         if (fact.type === 'ActivityClosed' || fact.type === 'RunFailed') last.delete(`${orderId}/${fact.path}`);
         if (fact.type !== 'StepRequested') continue;
         const local = instance.state.activities[fact.path]?.local as StepState | undefined;
-        // A caller requests the state of a called order every ten minutes.
+        // Confirmations and calls are exempt: a caller requests the state of its called order every ten minutes.
         if (!local || local.mode !== undefined || isCall(fact.path, program)) continue;
         const key = `${orderId}/${fact.path}`;
         const before = last.get(key);

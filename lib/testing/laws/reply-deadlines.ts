@@ -10,7 +10,7 @@ export function replyDeadlines(setting: Pick<Setting, 'forgedWord'>): Law {
     after: on(['sent'], (observation) => {
       if (!/-(requests|replies)$/.test(observation.queue) || observation.queue.startsWith('workflows-')) return undefined;
       const { type, requestId, completeBy, sentAt } = JSON.parse(observation.body) as { readonly [field: string]: string };
-      // A requeued message may be one that no agent sent.
+      // No agent has sent a forged reply, even if the scheduler has requeued it.
       if (requestId === undefined || isForged(observation.body, setting)) return undefined;
       if (completeBy !== undefined) extend(requestId, completeBy);
       const deadline = until.get(requestId);

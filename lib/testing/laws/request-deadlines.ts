@@ -29,7 +29,7 @@ interface Work {
   until: number;
   /** Time left at the first call. */
   leftMs: number;
-  /** Latest deadline that a heartbeat may always request. */
+  /** Up to this deadline, a heartbeat may certainly request more time. */
   last: number;
 }
 
@@ -108,12 +108,12 @@ class Process {
       work.isRequeued = false;
       work.deliveries += 1;
       work.leftMs = completeBy - now;
-      // The longest duration counts from the request, or from its receipt.
+      // It is not visible whether the longest duration counts from the request or from its receipt. The earlier one gives the safe limit.
       const isSoon = stoodStillUntil + soonMs < at;
       const last = Math.min(since, isSoon ? now - soonMs : Number.NaN) + 1000 * (this.longestSecondsOf(operation) ?? 0);
       work.last = work.deliveries === 1 ? last : Math.min(work.last, last);
     }
-    // If two deliveries are processed at once, the sender of a heartbeat is not visible.
+    // If two deliveries are processed at once, it is not visible which of them sent a heartbeat.
     const from = work.deliveries === 1 ? Math.max(least, work.until) : least;
     if (completeBy >= from - roundingMs && completeBy <= Math.max(most, work.until) + roundingMs) return undefined;
     return `calls its service for request ${requestId} with the deadline ${completeBy}, expected ${from} to ${Math.max(most, work.until)}`;
@@ -147,7 +147,7 @@ class Process {
     work.hasHeartbeat = true;
     const until = Math.min(now + work.leftMs, work.last);
     const requested = Date.parse(completeBy);
-    // It may be for a late copy, for which the service was not called yet.
+    // The heartbeat may be for a late copy of the request, for which the service was not called yet.
     const isForThis = work.deliveries === 1 && stoodStillUntil + soonMs < at && requested - now > 10 * soonMs;
     return isForThis && requested < until - roundingMs
       ? `requests time for request ${requestId} until ${completeBy}, but may have it until ${until}`

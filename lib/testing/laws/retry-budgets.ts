@@ -28,7 +28,7 @@ class Budget {
     this.left = Math.max(0, this.left - 1);
   }
 
-  /** Keeps the lower bound if it is not visible whether one was spent. */
+  /** Subtracts one call from the lower bound, because it is not visible whether a call was repeated. */
   perhapsSpend(now: number): void {
     const { left, at } = this;
     this.left = Math.max(0, Math.min(left, this.upTo(now) - 1));
@@ -42,7 +42,7 @@ class Process {
   private readonly most = new Budget();
   private readonly least = new Budget();
   private jumps = 0;
-  /** Its clock has jumped, so its copy of the breaker may have expired, or count again. */
+  /** Whether the clock has jumped since the last read. The copy of the breaker may then have expired, or count as fresh again. */
   private mayHaveForgotten = false;
   /** World time at which it last had another reason to requeue than its budget. */
   private otherReasonAt: number | undefined;

@@ -24,7 +24,7 @@ export const sequenceOrder = (): Law => ({
 
 const nodesOf = ({ program }: Tracked) => program?.nodes;
 
-/** Returns an earlier activity of its own or an enclosing sequence that has not closed. */
+/** Returns an activity that has not closed, and comes earlier in the sequence of the step or in an enclosing one. */
 function openBefore(path: string, order: Tracked): string | undefined {
   const nodes = nodesOf(order);
   if (path.includes('[')) return undefined;

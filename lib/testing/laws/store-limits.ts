@@ -19,7 +19,7 @@ const unitsMax = { each: 10, whole: 200 };
 const throttledMax = 7;
 /** The most lost races for each accepted write. */
 const refusedMax = 2;
-/** A third of the longest input: a workflow of the tested worlds uses its text three times in one input. */
+/** The longest text with which an order must complete: a workflow of the tested worlds uses its text three times in one input. */
 const charactersMax = least.inputBytesMax / 3;
 const late: ReadonlySet<string> = new Set(['DeadlineExpired', 'OrderReset', 'ThresholdExceeded']);
 
@@ -37,7 +37,7 @@ export function storeLimits(): Law {
   const deadLetters: string[] = [];
   const meter = ({ orderId, write, bytes, units, outcome }: Metered, { orders }: Pick<History, 'orders'>): string | undefined => {
     const name = `update of ${orderId}`;
-    // After another write the same message is computed again, and may be too large again.
+    // After another write of its order, an update is computed again. If it is too large again, that is not a repetition.
     if (outcome === 'written' && orders.get(orderId)?.state.processState === 'Processing') tried.delete(name);
     if (outcome === 'too large') {
       tooLarge.add(orderId);

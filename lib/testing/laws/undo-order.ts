@@ -14,7 +14,7 @@ export const undoOrder = (): Law => ({
       const canBeUndone = new Set(
         journal.flatMap((fact) => (fact.type === 'StepRequested' && isUndoPath(fact.path) ? [undonePath(fact.path)] : [])),
       );
-      /** Open activities. A step with the effect of an earlier run and another input is undone before its next request. */
+      /** Open activities, which may be undone early: a step with the effect of a run with another input is undone before its next request. */
       const begun = new Set<string>();
       let scope: string = rootPath;
       for (const fact of journal) {
@@ -34,7 +34,7 @@ export const undoOrder = (): Law => ({
     }),
 });
 
-/** Returns the activity inside which an instruction or a rule undoes; the whole order as soon as it goes on. */
+/** Returns the activity inside which an instruction or a rule undoes steps; the root again once the order requests a step. */
 function scopeAfter(fact: StoredEntry, scope: string): string {
   if (fact.type === 'StepRequested' && !isUndoPath(fact.path)) return rootPath;
   if (fact.type === 'RuleActed' && fact.action.kind === 'recover') return around(fact.action.path);

@@ -30,8 +30,8 @@ interface Use {
 const lastLookMs = 900_000;
 
 /**
- * Each order that has read an undone write notes the undo once, with one exception that names its cause, and no other order does (S46).
- * The law counts the readers again in the histories of all orders, and looks at no record of an object.
+ * Each order that has read an undone write notes the undo once, with one exception that names its cause. No other order notes it (S46).
+ * The law finds the readers in the histories of all orders, without the records of objects.
  */
 export function undoneWrites({ toleranceMs, now }: Pick<Setting, 'toleranceMs' | 'now'>): Law {
   /** Orders that a recovery undoes as a whole. */

@@ -29,7 +29,7 @@ export class Answers {
     this.rules = rules;
   }
 
-  /** Returns the first rule for a request. Every matching rule counts it, so that `once` and `nth` are independent. */
+  /** Returns the first rule for a request. Every matching rule counts the request, so that `once` and `nth` are independent. */
   ruleFor(asking: RequestedStep): Rule | undefined {
     const concerned = this.rules.filter((rule) => rule.concerns(asking));
     for (const rule of concerned) this.counts.set(rule, (this.counts.get(rule) ?? 0) + 1);

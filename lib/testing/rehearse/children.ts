@@ -62,7 +62,7 @@ export class Children {
     this.world.happen(child, { type: 'started', stepMs: this.world.stepMs, called: true });
   }
 
-  /** Answers when the called order ends. A caller that only confirms the outcome has failed, so the called order is canceled. */
+  /** Answers when the called order ends. If the request only confirms the outcome, the call has failed, so the called order is canceled. */
   private ask(child: Player, player: Player, ask: RequestCommand, purpose: Purpose): void {
     child.waiter = { player, command: ask, purpose };
     if (child.state.phase === 'closed') return this.ended(child);

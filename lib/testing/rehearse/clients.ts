@@ -11,7 +11,7 @@ export interface Coming {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly player: Player;
-  /** The name of it in `story()`: `signal visa`. */
+  /** Its name in `story()`: `signal visa`. */
   readonly operation: string;
   readonly happening: EventContent;
 }

@@ -57,7 +57,7 @@ export function happeningOf(given: TestDecision, { program, state, name }: Playe
   return contentOf(decision, order);
 }
 
-/** A rehearsal checks answers and payloads, and no other values of instructions. */
+/** Schemas that accept every value. A rehearsal checks no values of instructions, apart from answers and payloads. */
 const anything: Schemas = { of: () => undefined, problems: () => [] };
 
 /** `instruction cancel`, `signal visa` */

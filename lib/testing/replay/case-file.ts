@@ -1,7 +1,7 @@
 import { isObject } from '#core/data/json';
 import { caseVersion, type OrderCase } from '#roles/cases/case';
 
-/** Thrown for something that is no case, or for a moment that the order never had. */
+/** Thrown for content that is not a case, or for a moment that the order never had. */
 export class ReplayError extends Error {
   override readonly name = 'ReplayError';
 }
@@ -9,7 +9,7 @@ export class ReplayError extends Error {
 /**
  * Returns the parsed content of a case file.
  *
- * @throws ReplayError with the place and a remedy if it is none.
+ * @throws ReplayError with the place and a remedy if the content is not a case.
  */
 export function caseIn(given: unknown): OrderCase {
   if (!isObject(given)) throw new ReplayError(`Expected the parsed content of a case file. ${remedy}`);

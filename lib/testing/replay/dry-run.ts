@@ -30,7 +30,7 @@ interface Fork extends Past {
 const hostId = 'replay';
 
 /**
- * Checks an instruction to an order at a past moment, with the code that checks those of operators.
+ * Checks an instruction to an order at a past moment, with the code that checks the instructions of operators.
  *
  * @throws TypeError with the pointers of values that do not fit their schema.
  */

@@ -16,9 +16,9 @@ export interface Matched {
 
 /** The matchers that `expect` gets. */
 export interface HistoryMatchers<R = unknown> {
-  /** The workflow leads to everything that each exported order has done, as the check of `migrate` says. */
+  /** Passes if the workflow leads to everything that each exported order has done, by the check of `migrate`. */
   toFitWorkflow(workflow: WorkflowDefinition): R;
-  /** Each exported order would have ended without a person on the workflow, with the answers of its own history. */
+  /** Passes if each exported order would have ended on this workflow without a person, with the answers of its own history. */
   toEndWithoutPerson(workflow: WorkflowDefinition): R;
 }
 
@@ -26,7 +26,7 @@ export interface HistoryMatchers<R = unknown> {
  * Matchers about exported orders for `expect.extend(historyMatchers)` in jest and vitest: `expect(cases).toFitWorkflow(version2)`. They
  * take the parsed content of a case, or of several.
  *
- * @throws ReplayError if the content is no case.
+ * @throws ReplayError if the content is not a case.
  */
 export const historyMatchers = {
   toFitWorkflow: (given: unknown, workflow: WorkflowDefinition): Matched =>

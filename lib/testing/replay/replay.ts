@@ -54,7 +54,7 @@ export interface Replayed {
   readonly difference: string | undefined;
   /** The order after each event, up to the first difference. */
   readonly moments: readonly Moment[];
-  /** The last of them. */
+  /** The last of these moments. */
   readonly end: Moment;
   /** The journal that the events led to, oldest line first. */
   readonly journal: readonly JournalEntry[];
@@ -70,7 +70,7 @@ export interface Replayed {
  * Replays an exported order on the engine: `replay(JSON.parse(readFileSync('case.json', 'utf8')))`. It applies the recorded events one after
  * the other, so a debugger stops in the functions of the app and in the engine. Functions and custom activities must be imported before.
  *
- * @throws ReplayError if the content is no case, or if not even its first event can be applied.
+ * @throws ReplayError if the content is not a case, or if not even its first event can be applied.
  */
 export function replay(content: unknown, options: ReplayOptions = {}): Replayed {
   const given = caseIn(content);

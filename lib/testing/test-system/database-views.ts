@@ -7,7 +7,7 @@ import { collections } from '#ports/documents';
 import { timeStart } from '#ports/lists';
 import { agendaParts } from '#roles/notifier/agenda';
 
-/** The time in which a notifier looks at what is due. */
+/** A notifier looks at every due entry within this time. */
 const notifierMs = 60_000;
 
 /** Returns a function that advances the clock by some milliseconds in total, from each due event to the next. */
@@ -17,7 +17,7 @@ export function timePassing(database: Database, clock: ManualClock): (ms: number
        SELECT min(visibleAt) AS at FROM messages UNION ALL SELECT min(worklistAt) FROM states WHERE worklist = 'due'
      )`,
   );
-  // News, reminders and summaries for people. One that is due for a minute has no notifier, or waits for something else.
+  // News, reminders and summaries for people. An entry that is overdue by a minute is skipped: it has no notifier, or waits for an event.
   const selectAgenda = database.prepare(
     `SELECT min(id) AS id FROM documents WHERE collection >= '${collections.agenda(0)}' AND collection <= '${collections.agenda(agendaParts - 1)}' AND id >= ?`,
   );

@@ -100,7 +100,7 @@ export const recorded = (orderId: string, decision: Decision, how: Parameters<In
   ...how,
   solution: usedSolution,
   beside: (before, after) => {
-    // What clients decide is in the history of their order.
+    // Decisions of clients have no entry: the history of their order holds them.
     if ('by' in decision && decision.by !== 'operator') return [];
     const reason = 'reason' in decision ? decision.reason : null;
     const content = { target: orderId, action: decision.kind, reason, before: before.rev, after: after.rev };

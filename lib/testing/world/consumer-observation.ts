@@ -10,7 +10,7 @@ export type ConsumerObservation =
       readonly isGood: boolean;
       readonly isShortLived: boolean;
     }
-  /** A handler began, or came to an end. `failed`: by the content of the message. `killed`: the message ends the process. */
+  /** A handler began, or came to an end. `failed`: because of the content of the message. `killed`: the message ends the process. */
   | {
       readonly type: 'handler';
       readonly queue: string;

@@ -196,7 +196,7 @@ export class History {
     return [...this.orders.values()].filter(({ damagedAt }) => damagedAt === undefined);
   }
 
-  /** Returns the orders that it called. */
+  /** Returns the orders that an order has called. */
   childrenOf(orderId: string): readonly Tracked[] {
     return (this.called.get(orderId) ?? []).flatMap((id) => this.orders.get(id) ?? []);
   }

@@ -13,7 +13,7 @@ import type { Observation } from './observation.ts';
 
 type Looked = Extract<Observation, { type: 'viewed' }>;
 
-/** What a person is shown of an order, read from the store by nobody in particular; undefined where it cannot be read. */
+/** Returns what the API shows a person of an order, read directly from the store; undefined if the order cannot be read. */
 export async function lookAt(store: Store, orderId: string, definitions: Pick<Definitions, 'program'>): Promise<Looked | undefined> {
   try {
     const found = await store.load(orderId);

@@ -10,8 +10,8 @@ interface Entry {
 }
 
 /**
- * The virtual time of a simulated system. All waiting happens here, so events never overlap, and the same random seed of its adversary
- * always gives the same run.
+ * The virtual time of a simulated system. All waiting happens here, so events never overlap, and the same random seed always
+ * gives the same run.
  */
 export class Timeline {
   now: number;
@@ -64,7 +64,7 @@ export class Timeline {
     this.polls.push({ at: this.now + Math.max(0, ms), what, run });
   }
 
-  /** Lets the polls run at the next event that is not before them, once each. */
+  /** Schedules the polls whose time has come by the next event, at the time of that event. Each runs once. */
   private takePolls(): void {
     const next = this.entries[0]?.at;
     if (next === undefined || this.polls.length === 0) return;
