@@ -24,8 +24,8 @@ import { kindOf } from '#core/instructions/index';
 export type { Inputs, Subject, Transition } from '#core/engine/transition';
 
 /**
- * Applies one event to one instance. Pure: it reads no clock, draws no random number, does no I/O and throws for no
- * fault. A repeated or late event returns the same state object, without commands or facts.
+ * Applies one event to one instance. Pure: it reads no clock, draws no random number and does no I/O. It does not throw
+ * when an activity faults. A repeated or late event returns the same state object, without commands or facts.
  */
 export function advance(program: Program, subject: Subject, state: State, event: Event, inputs: Inputs = {}): Transition {
   const builder = new TransitionBuilder(withRuledUndos(program, state), subject, state, event, inputs);

@@ -11,7 +11,7 @@ export interface AskOperator extends ActivityBase {
   readonly details?: Template;
   /** JSON Schema of the answer. */
   readonly answer?: JsonObject;
-  /** Whom the question is for, where that differs from the workflow's option. */
+  /** The group that the question is for, and its times. Each field replaces that of the workflow's option `people`. */
   readonly people?: People;
 }
 
@@ -32,6 +32,6 @@ export const askOperator: Behavior<AskOperator, Record<string, never>> = {
     const data = more ? { data: more.value } : {};
     return { verb: 'ask', state: {}, question: { type: operatorAsked, class: 'expected', permanent: true, message, ...data } };
   },
-  // Without an answer, people are asked again: a rule has decided so.
+  // A person's answer ends the question. Without one, a rule has decided that people are asked again.
   repeat: (node, _, context) => (context.answer === undefined ? askOperator.execute(node, context) : close(succeeded(context.answer))),
 };

@@ -6,9 +6,9 @@ import { requestAgain } from '#core/engine/step-attempts';
 import { type RemoteStep, step } from './step.ts';
 
 /**
- * Runs another workflow as a separate order (child workflow). Its agent is the engine, its operation the workflow with
- * its version (`ship-one@1`), and its input the body of the called order. It fails only after all work of the called
- * order is undone.
+ * Runs another workflow as a separate order (child workflow). The agent of a call is the engine, its operation is the
+ * other workflow with its version (`ship-one@1`), and its input is the body of the called order. The call fails only
+ * after all work of the called order is undone.
  */
 export interface Call extends RemoteStep {
   readonly activity: 'call';

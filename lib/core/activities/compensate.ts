@@ -3,7 +3,7 @@ import { type Behavior, noChildren, undoNext } from '#core/engine/behavior';
 
 export interface Compensate extends ActivityBase {
   readonly activity: 'compensate';
-  /** The name of a composite around it or beside it. Without a name, the composite whose handler contains this activity. */
+  /** The name of the composite to undo. Default: the composite whose handler contains this activity. */
   readonly scope?: string;
 }
 

@@ -26,7 +26,7 @@ export interface ForEachState {
   readonly open: number;
   /** The entries, if a second evaluation of the list could differ: variables may change while the loop runs. */
   readonly entries?: readonly Json[];
-  /** When the loop paused, because one event starts at most `limits.portionMax` activities. It is woken for the rest. Milliseconds since 1970. */
+  /** When the loop paused (milliseconds since 1970): one event starts at most `limits.portionMax` activities. A wake-up starts the rest. */
   readonly rests?: number;
   /** The collected values of succeeded turns, each with the number of its turn. */
   readonly collected?: readonly (readonly [turn: number, value: Json])[];

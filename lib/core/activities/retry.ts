@@ -9,9 +9,9 @@ export interface Retry extends ActivityBase {
   readonly retries: number;
   /** The seconds between two runs (WF: RetryInterval). */
   readonly intervalSeconds: number;
-  /** Faults that end the retry, with all that extend them. */
+  /** Faults of these types, or of types that extend them, end the retry. */
   readonly except?: readonly string[];
-  /** The only faults that lead to another run, with all that extend them, permanent or not. Cannot be combined with `except`. */
+  /** Only faults of these types, or of types that extend them, lead to another run, permanent or not. Cannot be combined with `except`. */
   readonly only?: readonly string[];
   /** Whether permanent faults lead to another run, too. */
   readonly evenPermanent?: boolean;

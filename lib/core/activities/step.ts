@@ -21,21 +21,21 @@ export interface RemoteStep extends ActivityBase {
   readonly completeWithinSeconds?: number;
   /** Seconds for all attempts of the step together. */
   readonly withinSeconds?: number;
-  /** Seconds that the heartbeats of one attempt can add up to. */
+  /** The most seconds that one attempt can take with heartbeats, counted from its request. */
   readonly longestSeconds?: number;
   /** The operation is requested at most once, because the service does not recognize a repeated idempotency key. */
   readonly atMostOnce?: boolean;
-  /** What the workflow expects of the output. Another one is the fault `InvalidReply`. */
+  /** What the workflow expects of the output. An output that differs from this raises the fault `InvalidReply`. */
   readonly expects?: Expectation;
   /** The agent can look up by idempotency key whether the effect exists. */
   readonly lookup?: boolean;
   /** Faults that the operation declares, with their ancestors: `Refused/CardDeclined`. */
   readonly faults?: readonly string[];
-  /** The details of those faults that have any, by type with ancestors. */
+  /** The details of declared faults, by type with ancestors. A fault without details has no entry. */
   readonly faultDetails?: { readonly [type: string]: FaultDetails };
   /** Names of the objects that the operation reads, with fields of its input or output: `stock/{sku}`. */
   readonly reads?: readonly string[];
-  /** Names of the objects that it writes. */
+  /** Names of the objects that the operation writes. */
   readonly writes?: readonly string[];
   /** JSON pointers to the secret parts of the output. */
   readonly secretOutput?: readonly string[];
@@ -49,7 +49,7 @@ export interface Expectation {
 }
 
 export interface Step extends RemoteStep {
-  /** A rule has given this undo to its step: the rule's condition and input are evaluated instead of `input`. No definition has it. */
+  /** Present if a rule has given this undo to its step: the rule's condition and input replace `input`. Never in a definition. */
   readonly ruled?: RuledUndo;
   readonly activity: 'step';
 }
@@ -131,8 +131,8 @@ const hasOtherInput = ({ outcome, inputHash: of, input: asked }: StepMemo, input
 };
 
 /**
- * Replaces the effect of an earlier run, because one key has one input. The earlier effect is confirmed and undone
- * before the new one.
+ * Replaces the effect of an earlier run that had another input, because one key has one input. The earlier effect is
+ * confirmed and undone before the step is requested with its new input.
  */
 function replaceFormerRun(step: RemoteStep, { outcome, generation, attempt }: StepMemo, context: Context): Next<StepState> {
   if (outcome === 'done' && step.noUndo) return requestAttempt(step, generation + 1, 1, context);

@@ -8,7 +8,7 @@ export interface WaitFor extends ActivityBase {
   readonly activity: 'waitFor';
   /** The name of the signal. */
   readonly signal: string;
-  /** The seconds to wait, from 0 to a year. Without this field it waits without a limit. */
+  /** The seconds to wait, from 0 to a year. Default: no limit. */
   readonly withinSeconds?: Template;
   /** The JSON Schema of the signal's payload. */
   readonly payload?: JsonObject;

@@ -121,17 +121,17 @@ function typeOfObject(template: { readonly [key: string]: unknown }, wanted: Typ
   };
 }
 
-/** A field that the operation's schema does not know is probably misspelled. The agent would ignore it. */
+/** Returns the type of a field; undefined if the schema lacks it. It is then probably misspelled, and the agent would ignore it. */
 const typeOfInput = ({ fields, others }: ObjectType, name: string): Type | undefined =>
   fields.get(name)?.type ?? (typeof others === 'object' ? others : undefined);
 
-/** Returns the type of a field that each of several object forms has. */
+/** Returns the type of a field that all of these object forms have; unknown if one of them lacks it. */
 const typeInAny = (objects: readonly ObjectType[], name: string): Type => {
   const types = objects.flatMap(({ fields }) => fields.get(name)?.type ?? []);
   return types.length > 0 && types.length === objects.length ? unionOf(types) : unknown;
 };
 
-/** Whether a template matches one of several object forms: its constants fit. */
+/** Whether a template may be meant for this one of several object forms: none of its constant texts contradicts the form. */
 const isMeant = (template: { readonly [key: string]: unknown }, { fields }: ObjectType): boolean =>
   Object.entries(template).every(([key, value]) => {
     const field = fields.get(key);
@@ -147,7 +147,7 @@ interface Words {
 /** Depth up to which two types are compared. */
 const depthMax = 6;
 
-/** Returns why a value of a type certainly does not fit, or undefined. */
+/** Returns why a value of this type certainly does not fit the wanted type; undefined if it may fit. */
 export function misfit(type: Type, wanted: Type, words: Words = {}, depth = 0): string | undefined {
   if (depth > depthMax || wanted.kind === 'unknown' || isNever(type) || isNever(wanted)) return undefined;
   const reasons: (string | undefined)[] = [];

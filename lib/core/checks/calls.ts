@@ -47,7 +47,7 @@ function* callsIn(part: unknown, path: string): Generator<CallPlace> {
   for (const each of Object.values(part)) yield* callsIn(each, here);
 }
 
-/** Returns the workflows whose orders may have called an order of this workflow, at any depth. Such callers may still compensate it. */
+/** Returns the workflows whose orders may have called an order of `called`, at any depth. They may still compensate the called order. */
 export function callersOf(called: WorkflowDefinition, workflows: readonly WorkflowDefinition[]): readonly WorkflowDefinition[] {
   const found = new Set<WorkflowDefinition>();
   const add = (name: string): void => {

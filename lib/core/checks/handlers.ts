@@ -72,7 +72,7 @@ function checkShadows({ node, path }: Placed, report: Report): void {
   }
 }
 
-/** Checks the faults that a retry names. Engine faults may occur anywhere. */
+/** Reports each fault in `except` or `only` that nothing inside the retry raises. Engine faults may occur anywhere. */
 function checkFaultsOfRetry({ path }: Placed, { except = [], only = [] }: Retry, within: Leaving, report: Report): void {
   const isNowhere = (fault: string): boolean => fault !== anyFault && !isKindOf(fault, 'Engine') && !isRaised(fault, within);
   for (const [field, faults] of Object.entries({ except, only }))

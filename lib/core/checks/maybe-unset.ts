@@ -1,8 +1,8 @@
 import { aroundOf, type Placed } from './tree.ts';
 
 /**
- * Returns why a step may not have run when another activity reads its output. `whatever`: the output can never be read
- * there. `inTurn`: the reader reads it at the end of a turn.
+ * Returns why a step may not have run when another activity reads its output. `whatever`: not even an optional read
+ * (`.?`) is allowed there. `inTurn`: the reader reads the output at the end of a turn.
  */
 export function whyUncertain(step: Placed, reader: Placed, inTurn: boolean): { readonly why: string; readonly whatever: boolean } {
   const readers = [reader, ...aroundOf(reader)];
@@ -41,8 +41,8 @@ function whyApart(together: Placed, step: Placed, reader: Placed, outside: reado
 }
 
 /**
- * Whether the step runs in a parallel branch. Its output may come at any moment, so two requests of the reader could
- * differ under one key.
+ * Whether the step and the reader run in different branches of this parallel activity. The step's output may come at any
+ * moment, so two requests of the reader could differ under one key.
  */
 const isBeside = (together: Placed, step: Placed, reader: Placed): boolean =>
   together.node.activity === 'parallel' && partOf(together, step)?.part === 'child' && partOf(together, reader)?.part === 'child';

@@ -1,7 +1,7 @@
 import { type OperandType, operandTypes, resultOf } from '#core/definition/expression';
 import { alternatives, bool, double, isNever, never, nothing, type Type, text, unionOf, unknown } from './types.ts';
 
-/** The number of combinations of alternatives up to which all are tried. */
+/** Above this number of combinations of operand types, none is tried, and the type is unknown. */
 const combinationsMax = 24;
 
 /**

@@ -35,7 +35,7 @@ const rootsOfRules = new Map([
 
 const nodesIn = (node: Activity): readonly Activity[] => [node, ...childrenOf(node).flatMap(nodesIn)];
 
-/** A read of an expression: `order.card` is the root `order` and the field `card`. `*` stands for an entry that is computed. */
+/** A read of an expression: `order.card` is the root `order` and the field `card`. `*` stands for an entry with a computed key. */
 export interface Chain {
   readonly text: string;
   readonly root: string;
@@ -94,7 +94,7 @@ export class Secrets {
     return named.map((node) => ({ pointers: pointersOf(node, root), fields: rest }));
   }
 
-  /** Returns pointers to the secrets in the values that other activities read from this one, where they lie exactly. */
+  /** Returns pointers to the exact parts that are secret in the values that other activities read from this one. Compare `pointersOf`. */
   private placesOf(node: Activity, root: string): readonly string[] {
     if (node.activity === 'assign') return root === 'vars' ? this.placesIn(node.value) : [];
     if (node.activity === 'compute') return [];

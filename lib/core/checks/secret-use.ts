@@ -48,7 +48,7 @@ interface Used {
   readonly position: number;
 }
 
-/** Returns the first secret that an expression does more with than pass it on. `passes`: the value of the node is passed on. */
+/** Returns the first secret that an expression uses otherwise than by passing it on. `passes`: the value of this node is passed on. */
 function usedIn(node: ASTNode, secrets: Secrets, passes: boolean): Used | undefined {
   const chain = chainOf(node);
   if (chain) return !passes && secrets.isInside(chain) ? { name: chain.text, position: node.range.start } : undefined;
@@ -60,7 +60,7 @@ function usedIn(node: ASTNode, secrets: Secrets, passes: boolean): Used | undefi
   return undefined;
 }
 
-/** Returns the parts of a node, and whether the node's value has them as they are. */
+/** Returns the parts of a node. `isPassedOn`: the value of the node contains the part unchanged. */
 function partsOf(node: ASTNode): readonly { readonly part: ASTNode; readonly isPassedOn: boolean }[] {
   const passed = (part: ASTNode) => ({ part, isPassedOn: true });
   const used = (part: ASTNode) => ({ part, isPassedOn: false });
@@ -79,7 +79,7 @@ function partsOf(node: ASTNode): readonly { readonly part: ASTNode; readonly isP
     }
     case 'call': {
       const [name, args] = node.args;
-      // Whether a secret exists is no secret.
+      // The existence of a secret is public, so an expression may test for it.
       if (name === 'has') return [];
       return args.map(name === 'orElse' ? passed : used);
     }

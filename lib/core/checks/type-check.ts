@@ -59,7 +59,7 @@ function checkOperationExists(
     say(`The agent "${agent}" has no operation "${operation}".${didYouMean(operation, operations)}`);
 }
 
-/** Returns the type that others read as `steps.<name>`; undefined for a loop (see `collectedBy`) and for an activity without output. */
+/** Returns the type that activities read as `steps.<name>`; undefined for a loop (see `collectedBy`) and for an activity without output. */
 function outputOf(node: Activity, catalog: Catalog | undefined): Type | undefined {
   switch (node.activity) {
     case 'step':
@@ -185,7 +185,7 @@ class KnownTypes {
     this.typesOfVariables();
     const list = this.typeOf(loop.node.list, loop, { type: unknown }, silent);
     const entry = list.kind === 'list' ? list.item : unknown;
-    // A type that depends on variables is final only after theirs are.
+    // The type of an entry may depend on variables, so it is stored only after the types of the variables are final.
     if (this.areVariablesKnown) this.entries.set(loop, entry);
     return entry;
   }
@@ -234,7 +234,7 @@ function agreed(one: Type, other: Type): Type {
   return alternatives(type).length > 1 ? unknown : type;
 }
 
-/** Returns a key for each stage of a variable's growth: empty, some strings, all values of a type, anything. */
+/** Returns a text that differs between the stages of a growing type: empty, some strings, all values of a type, anything. */
 const sizeOf = (type: Type): string => (type.kind === 'string' && type.among ? `${type.among.length}` : keyOf(type));
 
 /** Yields the fields that an expression tests for: `has(order.note)`, `"note" in order`. */

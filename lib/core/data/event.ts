@@ -8,7 +8,7 @@ import type { State } from './state.ts';
 export type StepReply =
   | { readonly status: 'succeeded'; readonly output: Json }
   | { readonly status: 'failed'; readonly fault: Fault }
-  /** The agent could not process the message itself, whatever the service would say (source 001: error 500). */
+  /** The agent could not process the request message. The reason is not an answer of the service (Process Manager: error 500). */
   | {
       readonly status: 'rejected';
       readonly message: string;
@@ -46,8 +46,8 @@ export type Event = EventBase &
     /** Time has passed: due activities continue now. */
     | { readonly type: 'woken' }
     /**
-     * The supervisor counted a missed deadline, either of the step at this path or of all working steps. A step with more of them than
-     * its failure limit pauses until `waitsUntil`; then it is requested again.
+     * The supervisor counted a missed deadline, either of the step at this path or of all working steps. A step that has
+     * missed more deadlines than its failure limit pauses until `waitsUntil`; then it is requested again.
      */
     | { readonly type: 'counted'; readonly path?: string; readonly waitsUntil?: number }
     /** Every step after its deadline is requested again, unless it pauses because of its failure limit. */
@@ -56,7 +56,7 @@ export type Event = EventBase &
     | { readonly type: 'reclaimed' }
     /** The order was put into Error from outside: a step exceeded its failure limit, or the given fault occurred. */
     | { readonly type: 'exhausted'; readonly path?: string; readonly fault?: Fault }
-    /** An exception from outside. `source` of its fault is the activity that it is about; absent: the order as a whole. */
+    /** An exception from outside. `fault.source` is the activity that the exception is about; absent: the order as a whole. */
     | { readonly type: 'reported'; readonly fault: Fault }
     /** A step is overdue beyond its failure limit, and its workflow handles that as a fault. */
     | { readonly type: 'overdue'; readonly path: string }
@@ -78,13 +78,13 @@ export type Event = EventBase &
     | { readonly type: 'resumed' }
     /** A person, or a rule, has given an instruction of a kind that no other event here stands for. */
     | { readonly type: 'instructed'; readonly instruction: OrderInstruction }
-    /** A person locks the order: until the lock ends, its deadlines stand still. */
+    /** A person locks the order: until the lock ends, the deadlines of the order stand still. */
     | { readonly type: 'locked' }
     /** The deadlines of a locked order stood still until this time. `goesOn`: the order is still locked. */
     | { readonly type: 'stoodStill'; readonly until: number; readonly goesOn: boolean }
     /** The caller compensates this order after it has completed. */
     | { readonly type: 'compensatedByCaller' }
-    /** The order that handles an exception has ended, and a rule has said how this one goes on then. */
+    /** The order that handles an exception of this order has ended. A rule has said how this order then goes on. */
     | { readonly type: 'handlerEnded'; readonly place: string; readonly next: AfterHandler }
     /** The rules of compensation for the order have changed. */
     | { readonly type: 'undosRuled'; readonly undos: NonNullable<State['ruledUndos']> }

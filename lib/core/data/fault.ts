@@ -7,7 +7,7 @@ import type { Json } from './json.ts';
 export const faultClasses = ['basic-failure', 'application-failure', 'expected', 'unexpected'] as const;
 export type FaultClass = (typeof faultClasses)[number];
 
-/** Further marks of a fault (F-124): its cause, technical or a user, and its kind, a failure of the system or of the meaning. */
+/** Further marks of a fault (F-124). `technical` or `user`: its cause. `system` or `semantic`: the kind of failure. */
 export const faultTags = ['technical', 'user', 'system', 'semantic'] as const;
 export type FaultTag = (typeof faultTags)[number];
 

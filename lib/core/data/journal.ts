@@ -43,7 +43,7 @@ export type Fact<F = CoreFact> = F & {
   readonly at: number;
 };
 
-/** Returns the fact that an activity closed. It omits collected lists: the history already has the outputs they consist of. */
+/** Returns the journal line for a closed activity. It omits collected lists: the history already has the outputs they consist of. */
 export function closedFact(path: string, closing: Closing, attemptId: string | undefined): CoreFact {
   const output = closing.result === 'Succeeded' ? closing.output : undefined;
   const { result } = closing;

@@ -25,11 +25,11 @@ export interface ActivityState {
   readonly local?: unknown;
   /** A reply that arrived while the order was blocked or suspended. It is applied when the order continues. */
   readonly reply?: StepReply;
-  /** A person has done this undo, or the undo of this unconfirmed step, while the order was suspended. It ends when the order continues. */
+  /** A person has done this undo, or the undo of this unconfirmed step, during a suspension. The activity ends when the order continues. */
   readonly marked?: true;
   /** The reason for the status Faulting. */
   readonly fault?: Fault;
-  /** No handler matches its fault. It waits for a person, perhaps until they have dealt with another fault first. */
+  /** No handler matches its fault, so it waits for a person. The order may be blocked for another activity's fault first. */
   readonly awaitsPerson?: true;
   /** Its children are closed, and one of its handlers runs. */
   readonly handling?: true;
@@ -42,7 +42,7 @@ export interface ActivityState {
   readonly ran?: readonly string[];
   /** Where it goes on as soon as its present work is canceled, and these scopes are undone. */
   readonly resumes?: { readonly to: string; readonly scopes: readonly string[]; readonly local?: unknown };
-  /** The variables that a retry sets inside, as they were before its first run. */
+  /** Of a retry: the variables that activities inside it set, with their values before its first run. */
   readonly vars?: Variables;
   /** The newest page of the undo list when the activity started. That page and all older ones hold nothing of this activity. */
   readonly above?: number;
@@ -185,14 +185,14 @@ export interface State {
   /** When the time limit of the whole order passes: milliseconds since 1970. */
   readonly endBy?: number;
   readonly blocked?: Blocked;
-  /** When the order was suspended. All other times in the state date from before. */
+  /** When the order was suspended. The resumption moves all other times by the length of the suspension. */
   readonly suspendedAt?: number;
-  /** While a person has locked the order: its deadlines stand still since then. */
+  /** When the deadlines began to stand still, because a person locked the order: milliseconds since 1970. */
   readonly stillSince?: number;
   readonly vars?: Variables;
   /** Oldest first. */
   readonly signals?: readonly KeptSignal[];
-  /** Another order called this one. It waits for the end, and may compensate it later. */
+  /** Another order called this one. The caller waits for the end of this order, and may compensate it later. */
   readonly called?: true;
   /** The caller compensates this order, although it had completed. */
   readonly compensatedByCaller?: true;
@@ -206,7 +206,7 @@ export interface State {
   readonly memos?: { readonly [path: string]: StepMemo };
   /** The undos that rules give to steps, by the path in the definition. They are part of the state, so that a replay needs no rules. */
   readonly ruledUndos?: { readonly [step: string]: RuledUndo };
-  /** The activities that are closed as soon as it is their turn, by path. */
+  /** The activities that are closed without being done, as soon as it is their turn, by path. */
   readonly skips?: { readonly [path: string]: Skip };
   /** The inputs that a person gave in place of those of the definition, by the path of the step. */
   readonly inputs?: { readonly [path: string]: Json };

@@ -28,7 +28,7 @@ interface StepAttempt {
   readonly reason?: string;
   /** The agent of a canceled step has replied, but the outcome is unknown. */
   readonly agentStopped?: true;
-  /** When the time for all attempts of the step ends. */
+  /** When the time for all attempts of the step ends: milliseconds since 1970. */
   readonly limit?: number;
   /** The first request under its idempotency key, although not the first of the step. No earlier request can have caused this effect. */
   readonly newKey?: true;

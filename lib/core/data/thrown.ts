@@ -1,4 +1,4 @@
-/** Names of errors in the code itself. Names, because a test runner may have classes of its own. */
+/** Names of errors in the code itself. They are compared by name, because a test runner may have error classes of its own. */
 const programmingErrors: ReadonlySet<string> = new Set([
   'TypeError',
   'RangeError',
@@ -40,7 +40,7 @@ export function reasonOf(error: unknown): string {
   // A message often repeats the cause that it wraps.
   const told = texts.filter((text, index) => text !== '' && texts.findIndex((other) => other.includes(text)) === index);
   const reason = told.join(': ') || 'It threw an error without a message.';
-  // A secret that is cut off would not be recognized as one: the text ends before its last word.
+  // A part of a secret would not be recognized as one, so the cut text ends before its last word.
   return reason.length > reasonMax ? `${reason.slice(0, reasonMax).replace(lastWord, '')}…` : reason;
 }
 
@@ -60,7 +60,7 @@ function textOf(error: unknown): string {
   return isPlain ? said : said === '' ? name : `${name}: ${said}`;
 }
 
-/** Returns the messages inside an error without one: a connection to several addresses fails once for each. */
+/** Returns the inner messages of an error that has no message of its own: a connection to several addresses fails once for each. */
 function partsOf(error: Thrown): string {
   const { errors, code } = error as { readonly errors?: unknown; readonly code?: unknown };
   if (Array.isArray(errors) && errors.length > 0) return [...new Set(errors.map(textOf))].join(', ');
@@ -80,5 +80,5 @@ export const isError = (value: unknown): value is Thrown =>
   typeof (value as Partial<Thrown>).name === 'string' &&
   typeof (value as Partial<Thrown>).message === 'string';
 
-/** Returns a reason in the form in which two reasons are compared. Words with digits, such as ids and times, differ from order to order. */
+/** Returns a reason in a form for comparison. Words with digits, such as ids and times, become `0`: they differ from order to order. */
 export const comparable = (reason: string): string => reason.replaceAll(/[\w-]*\d[\w-]*/g, '0');

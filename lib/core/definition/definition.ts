@@ -67,9 +67,9 @@ export interface WorkflowDefinition {
   readonly toCaller?: readonly string[];
   /** Seconds for the whole order, from its start. Every request respects this limit. */
   readonly completeWithinSeconds?: number;
-  /** The unit that an expiry recovers: the late step (default), or the whole order. */
+  /** The reaction to a missed deadline of a step. `step` (default): the step is requested again. `order`: the order is reset. */
   readonly recover?: 'step' | 'order';
-  /** The failure limit: more expiries than this put the order into Error. Default: the system's `MAX_FAILURES`. */
+  /** The failure limit: a step that misses more deadlines than this leads to `onExhausted`. Default: the system's `MAX_FAILURES`. */
   readonly maxFailures?: number;
   readonly onExhausted?: OnExhausted;
   /**

@@ -17,7 +17,7 @@ export const resultCharactersMax = 1_000_000;
 /** The steps left of the evaluation that runs. An evaluation is synchronous, so there is one at a time. */
 let left = 0;
 
-/** Runs an evaluation with a budget of its own. Throws TooLarge also if the expression has swallowed that: `a || b` does. */
+/** Runs an evaluation with a budget of its own. Throws TooLarge even if the expression has swallowed that error, as `a || b` does. */
 export function withinBudget<T>(evaluate: () => T): T {
   left = stepsMax;
   const value = evaluate();
@@ -25,7 +25,7 @@ export function withinBudget<T>(evaluate: () => T): T {
   return value;
 }
 
-/** Takes steps from the budget of the evaluation that runs. After its end, nothing more is taken. */
+/** Takes steps from the budget of the evaluation that runs. Throws TooLarge once the budget is used up. */
 export function spend(steps: number): void {
   if (left >= 0) left -= steps;
   if (left < 0)
@@ -49,15 +49,15 @@ const scans: { readonly [name: string]: number } = {
   split: 1,
   trim: 1,
 };
-/** Functions of a time in a time zone, which the library formats and parses: `getHours("Europe/Berlin")`. */
+/** Functions of a time in a time zone: `getHours("Europe/Berlin")`. They cost `timeZoneSteps`, because the library formats and parses. */
 const inTimeZone = /^get[A-Z]/;
 const timeZoneSteps = 2_000;
-/** Characters of a text to search for that cost one step for each character of the text in which it is searched. */
+/** A search costs one step for each character of the searched text, times the length of the sought text divided by this. */
 const searchedCharacters = 8;
 
 type Charge = (value: unknown) => void;
 
-/** Makes each node whose cost grows with the data spend steps. `charge` is what the node that contains it spends for its value. */
+/** Makes each node whose cost grows with the data spend steps. `charge`: what the enclosing node spends for the value of this node. */
 export function meter(node: ASTNode, charge?: Charge): void {
   const builds = builders.has(node.op);
   if (builds || charge)
@@ -83,21 +83,21 @@ function chargesOf(node: ASTNode): (child: ASTNode) => Charge | undefined {
     length = typeof value === 'string' || value instanceof Uint8Array ? value.length : 0;
     spend(perCharacter * length);
   };
-  // The search of V8 compares a text at each place in the worst case.
+  // In the worst case, the search of V8 compares the sought text at each position.
   const searchFor: Charge = (value) => spend(length * Math.floor(lengthOf(value) / searchedCharacters));
   return (child) => (child === text ? read : searchFor);
 }
 
 type Evaluate = (...given: unknown[]) => unknown;
 
-/** Calls `charge` with each value of a node. The library has no hook for this, but calls `evaluate` of the node. */
+/** Calls `charge` with each value of a node. The library has no hook for this, so the function replaces `evaluate` of the node. */
 function spendAfter(node: ASTNode, charge: Charge): void {
   const first = (node as unknown as { evaluate: Evaluate }).evaluate;
   let current = first;
   const metered: Evaluate = (...given) => {
     // The first call assigns another function to `evaluate` and calls it through there.
     if (current === first) return first.apply(node, given);
-    // `exists` and `all` swallow errors and go on with the next entry: after the end of the budget, nothing more is built for it.
+    // `exists` and `all` swallow errors and go on with the next entry: after the end of the budget, that entry builds nothing more.
     spend(0);
     const value = current.apply(node, given);
     charge(value);

@@ -58,8 +58,8 @@ export interface Vocabulary {
 }
 
 /**
- * Returns the parser of a language: all have the same functions, guard and limits, and differ in what may be read. It applies the guard.
- * Errors have the position (characters from 0) for a caret.
+ * Returns the parser of a language. All languages have the same functions, guard and limits, and differ in the names that may be read.
+ * Errors of the parser have the position (characters from 0) for a caret.
  */
 export function createParser<S extends object>({ variables, roots: names }: Vocabulary): (text: string) => Parsed<S> {
   const environment = createEnvironment(variables);
@@ -107,8 +107,8 @@ function evaluateGuarded(text: string, program: ParseResult, lists: readonly Par
 }
 
 /**
- * Returns the list of a comprehension. If it cannot be evaluated, it is in a branch that is not taken, or the whole
- * expression fails with its own message.
+ * Returns the list of a comprehension; undefined if it cannot be evaluated. The list is then in a branch that is not
+ * taken, or the whole expression fails later with a message of its own.
  */
 function listIn(list: ParseResult, scope: object): unknown {
   try {

@@ -116,7 +116,7 @@ export function stepAt(program: Program, { activities }: Pick<State, 'activities
 
 export const behaviorAt = (program: Program, path: string) => behaviorOf(nodeAt(program, path).activity as ActivityType);
 
-/** Returns when to wake an activity. A canceled or faulting activity waits for its children only. */
+/** Returns when to wake an activity. A canceled or faulting activity waits for its children only, unless it is a step or a call. */
 export function wakeAtOf(program: Program, path: string, { status, local }: ActivityState): number | undefined {
   const node = nodeAt(program, path);
   return status === 'Executing' || isRemote(node) ? behaviorOf(node.activity).wakeAt?.(local) : undefined;

@@ -5,7 +5,7 @@ import type { Program } from './program.ts';
 
 /** The programs made from the program of a definition, by the undos of rules as JSON text. */
 const made = new WeakMap<Program, Map<string, Program>>();
-/** The program of the definition that each of them was made from. */
+/** The original program of each program in `made`. */
 const origins = new WeakMap<Program, Program>();
 const madeMax = 100;
 
@@ -25,7 +25,7 @@ export function withRuledUndos(program: Program, { ruledUndos }: Pick<State, 'ru
   return next;
 }
 
-/** Returns the rule that has given an activity its undo; undefined if the definition has, or nobody. */
+/** Returns the rule that has given an activity its undo; undefined if the undo is from the definition, or if there is none. */
 export const ruledUndoOf = ({ undo }: Activity): RuledUndo | undefined => (undo?.activity === 'step' ? undo.ruled : undefined);
 
 function nodesWith(nodes: Program['nodes'], undos: { readonly [step: string]: RuledUndo }): Program['nodes'] {

@@ -32,7 +32,7 @@ export function withoutSealed<T extends Json>(value: T): T {
   return (holdsSealed(value) ? withSealedReplaced(value, () => mask) : value) as T;
 }
 
-/** Returns a copy with each sealed secret replaced. `pointer` has the keys that lead to it. */
+/** Returns a copy with each sealed secret replaced. `pointer` has the keys that lead to the secret. */
 export function withSealedReplaced(
   value: Json,
   replace: (text: string, pointer: readonly string[]) => Json,

@@ -18,7 +18,7 @@ export const longSecrets = (secrets: readonly string[]): readonly LongSecret[] =
     return core.length >= coreCharactersMin ? [{ core, inUrl: encodeURIComponent(secret.toWellFormed()) }] : [];
   });
 
-/** Replaces secrets in other letters, with other spaces or dashes, in base64 or as a part of a URL. */
+/** Replaces secrets in upper or lower case, with other spaces or dashes, in base64 or as a part of a URL. */
 export function withoutForms(text: string, secrets: readonly LongSecret[], mask: string): string {
   const plain = secrets.reduce((rest, { inUrl }) => rest.replaceAll(inUrl, mask), text);
   const core = coreOf(plain);
@@ -36,13 +36,13 @@ const spreadPattern = (core: string): RegExp =>
 
 const escaped = (character: string): string => `\\u{${character.codePointAt(0)?.toString(16)}}`;
 
-/** Whether a run of base64 holds a secret. It may begin within another text, so each of four beginnings is decoded. */
+/** Whether a run of base64 holds a secret. It may begin anywhere in the run, so the run is decoded from each of four positions. */
 function holdsSecret(run: string, secrets: readonly LongSecret[]): boolean {
   if (secrets.length === 0) return false;
   const standard = run.replaceAll('-', '+').replaceAll('_', '/').replaceAll('=', '');
   return [0, 1, 2, 3].some((skipped) => {
     const whole = standard.slice(skipped);
-    // One character of base64 alone has no byte.
+    // One character of base64 is less than a byte.
     const decoded = coreOf(decodedUtf8(whole.length % 4 === 1 ? whole.slice(0, -1) : whole));
     return secrets.some(({ core }) => decoded.includes(core));
   });

@@ -14,7 +14,7 @@ export function secretPointers(schema: Json | undefined): readonly string[] {
   return pointers;
 }
 
-/** Schemas do not change, and each message of an order asks for the same ones. */
+/** The pointers of each schema, cached: schemas do not change, and every message of an order needs the same ones. */
 const pointersOf = new WeakMap<object, readonly string[]>();
 
 function pointersWithin(
@@ -86,8 +86,9 @@ export const textsWithin = (value: Json): readonly string[] => {
 };
 
 /**
- * Returns a copy in which no text repeats a secret: services often quote their input in error messages. A secret of eight characters is
- * also found in other letters, with other spaces or dashes, in base64 and as a part of a URL. Hashes, parts and other encodings are not.
+ * Returns a copy in which no text repeats a secret: services often quote their input in error messages. A secret of eight or more
+ * characters is also found in upper or lower case, with other spaces or dashes, in base64 and in a URL. Its hash, its parts and other
+ * encodings of it are not found.
  */
 export function withoutTexts<T extends Json | undefined>(value: T, secrets: readonly string[]): T {
   if (secrets.length === 0 || value === undefined) return value;

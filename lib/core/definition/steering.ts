@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject, sortedText } from '#core/data/jso
 import { type Activity, rootPath, type WorkflowDefinition } from './definition.ts';
 import { childrenOf } from './program.ts';
 
-/** Fields of a step or a call that its operation, or the called workflow, provides at each start. */
+/** Fields of a step or a call that come from its operation or the called workflow, as the app declares them now. */
 const ofOperation: ReadonlySet<string> = new Set([
   'faults',
   'completeWithinSeconds',
@@ -72,7 +72,7 @@ export function firstDifference(before: Json | undefined, after: Json | undefine
     return firstDifference(before[at], after[at], inside(path, before[at] ?? after[at], String(at)));
   }
   if (!isObject(before) || !isObject(after)) return path;
-  // For another activity, the differing fields would not help.
+  // Another activity stands here, so the names of its differing fields would not help.
   if (before['name'] !== after['name']) return path;
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const [was, is] = [before[key] as Json | undefined, after[key] as Json | undefined];

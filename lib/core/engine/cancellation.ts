@@ -16,7 +16,7 @@ export function cancel(builder: TransitionBuilder, path: string): void {
   if (!activity || activity.status === 'Canceling' || activity.status === 'Compensating') return;
   const node = builder.node(path);
   if (isRemote(node)) return cancelStep(builder, path);
-  // The child that is about to start must be open first, or its clean-up would be lost.
+  // If a child is about to start, the cancellation waits until the child is open. Otherwise the clean-up would be lost.
   if (builder.behavior(path).cancel && builder.jobs.isStarting(path)) return builder.jobs.later({ do: 'cancel', path });
 
   const cleanUp =
@@ -80,7 +80,7 @@ export function answerCanceled(builder: TransitionBuilder, path: string, reply: 
   leaveUnknown(builder, path, local);
 }
 
-/** Keeps a canceled step open until its deadline: its agent may still be working, so it must not run again before. */
+/** Keeps a canceled step open until its deadline: the service may still be working, so the operation must not be run again earlier. */
 function waitForCompleteBy(builder: TransitionBuilder, path: string, local: StepState, reply: StepReply): void {
   if (local.agentStopped) return;
   if (reply.status !== 'succeeded') builder.fact({ type: 'AttemptFailed', path, attemptId: attemptIdOf(local), fault: faultIn(reply) });

@@ -28,7 +28,7 @@ export function undoNext(builder: TransitionBuilder, path: string): void {
   undo(builder, entry, path);
 }
 
-/** Returns the handler whose own work stays when it undoes a scope around it. An outer scope may undo that work later. */
+/** Returns the handler around an activity that undoes this scope, if the scope contains it: the handler's own work stays. */
 function ownOf(builder: TransitionBuilder, path: string, scope: string): string | undefined {
   const handler = handlerAround(builder, path);
   return handler !== undefined && isWithin(handler, scope) ? handler : undefined;
@@ -83,7 +83,7 @@ function nothingLeft(builder: TransitionBuilder, path: string, scope: string | u
   else close(builder, path, { result: 'Succeeded' });
 }
 
-/** The scope that an activity undid before it goes on elsewhere has no work left. */
+/** Continues an activity that undid a scope before it goes on elsewhere: the scope has no work left. */
 function scopeUndone(builder: TransitionBuilder, path: string): void {
   builder.patch(path, { local: {} });
   builder.jobs.next({ do: 'resume', path });
@@ -103,15 +103,15 @@ function undo(builder: TransitionBuilder, { path, generation, fault }: UndoEntry
   begin(builder, at, beginConfirming(node.undo, { mode: 'undo', generation, attempt: 1 }, builder.context(at)));
 }
 
-/** Begins an undo or a confirmation. No limit of size refuses it. */
+/** Begins an undo or a confirmation. Size limits do not apply to them. */
 function begin(builder: TransitionBuilder, path: string, next: Parameters<typeof sendRequests>[2] & { readonly state?: StepState }): void {
   builder.setLocal(path, next.state);
   sendRequests(builder, path, next);
 }
 
 /**
- * Asks the agent whether the step was done: by its lookup, if the operation has one, or else by another request under the same key. To
- * that request the agent gives the same answer as then if the step was done; if it refuses, the step was not done.
+ * Asks the agent whether the step was done: by the lookup of the operation, or else by another request under the same key. If the step
+ * was done, the agent answers that request as it answered the first one. If the agent refuses it, the step was not done.
  */
 function confirmBeforeUndo(builder: TransitionBuilder, { path, generation, attempt = 1, until }: UndoEntry, parent: string): void {
   builder.put(path, { status: 'Executing', parent });

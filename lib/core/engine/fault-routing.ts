@@ -35,7 +35,7 @@ export function isUsedUp(builder: TransitionBuilder, path: string, fault: Fault)
   return false;
 }
 
-/** A called order ends with a fault that it declares for its caller, after its work is undone. */
+/** Whether the order was called, and its workflow names the fault in `toCaller`. The order then undoes its work and ends with the fault. */
 function escalatesToCaller({ program, state }: TransitionBuilder, fault: Fault): boolean {
   const { toCaller = [] } = program.definition;
   return state.called === true && !state.ending && toCaller.some((type) => isKindOf(fault.type, type));

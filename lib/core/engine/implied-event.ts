@@ -14,8 +14,8 @@ export interface Known {
 }
 
 /**
- * Returns the event that the first of its facts already tells, so that the journal need not keep the event. `state`: before the event. The
- * answer is a guess that the writer has checked: the journal keeps each event that differs from it.
+ * Guesses an event from the first fact that followed from it. `state`: the state before the event. The writer of the journal has made the
+ * same guess: it keeps only the events that differ from their guess.
  */
 export function impliedEvent(known: Known, state: State, fact: CoreFact): EventContent {
   if (state.phase === 'initialized') return { type: 'started', stepMs: known.stepMs, ...(known.called ? { called: true } : {}) };
@@ -46,14 +46,14 @@ const replied = ({ orderId }: Known, path: string, attemptId: string, reply: Rep
 });
 
 /**
- * Returns an event that has changed the order, without what made no difference: when a reply in time was sent, what an undo has answered,
- * and how much longer an agent has asked to work than it may.
+ * Returns an event that has changed the order, without the parts that made no difference: the time at which a punctual reply was sent, the
+ * answer of an undo, and the time that a heartbeat requested beyond the limit.
  */
 export function essentialEvent({ program, orderId }: Known, state: State, event: EventContent, first: CoreFact | undefined): EventContent {
   if (event.type === 'heartbeat' && first?.type === 'StepExtended') return { ...event, completeBy: first.completeBy };
   if (event.type !== 'replied') return event;
   const step = stepAt(program, state, stepOfRequest(orderId, event.requestId) ?? '');
-  // The answer of a service that looks for an effect counts only if it was sent late enough.
+  // A confirmation that finds no effect counts only if it was sent late enough, so that time stays.
   if (step?.mode === 'confirm' && event.reply.status !== 'succeeded') return event;
   const { clocksApartMs: _, ...rest } = event;
   const isUndone = first?.type === 'ActivityClosed' && first.result === 'Compensated';

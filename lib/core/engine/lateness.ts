@@ -12,7 +12,7 @@ export interface WorkingStep {
   readonly activity: ActivityState;
 }
 
-/** Returns a step whose lateness counts. An undo and a canceled step have their own deadlines, which never count. */
+/** Returns the open step at a path if its lateness counts. An undo and a canceled step have their own deadlines, which never count. */
 export function workingStepAt(program: Program, path: string, activity: ActivityState): WorkingStep | undefined {
   const node = nodeAt(program, path);
   if (node.activity !== 'step') return undefined;

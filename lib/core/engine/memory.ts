@@ -33,7 +33,7 @@ function withOutputsWhere(state: State, isKept: (path: string) => boolean): Stat
   return kept.length < all.length ? { ...state, outputs: Object.fromEntries(kept) } : state;
 }
 
-/** Stores the result of a step. Only a running retry, or a custom activity like it, will run the step again. */
+/** Stores the result of a step inside a running retry, or a custom activity like it: only those may run the step again. */
 export const withMemo = (program: Program, state: State, path: string, memo: StepMemo): State =>
   isRetried(program, state, path) ? { ...state, memos: { ...state.memos, [path]: memo } } : state;
 
@@ -67,7 +67,7 @@ export function restarted(program: Program, state: State, path: string): State {
   return withoutOutputsIn({ ...state, vars: Object.fromEntries([...others, ...Object.entries(vars)]) }, `${path}/`);
 }
 
-/** Returns the variables that this activity sets inside, as each run starts with them. Variables set elsewhere are left out. */
+/** Returns the present values of the variables that are set inside this activity. Variables that are set only elsewhere are left out. */
 export function variablesOf({ vars = {} }: State, node: Activity): Variables | undefined {
   const assigned = assignedInside(node);
   if (assigned.length === 0) return undefined;

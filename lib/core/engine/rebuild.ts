@@ -18,7 +18,7 @@ export interface Remains {
 
 /**
  * Rebuilds a state from a journal, just far enough to undo the order. A step not known to be done, or known only with
- * secrets masked, counts as unknown. Before anything is undone, its service is asked for the outcome under the step's idempotency key.
+ * secrets masked, counts as unknown. Before such a step is undone, its service is asked for the outcome under the step's idempotency key.
  */
 export function rebuiltState(program: Program, subject: Subject, facts: readonly Fact[], losses: Losses): Remains {
   const replay = new Replay(program, subject);

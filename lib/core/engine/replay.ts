@@ -92,7 +92,7 @@ export class Replay {
       const value = this.filled(node.value, path);
       if (value !== undefined) this.vars = { ...this.vars, [node.variable]: value };
     }
-    // A retry closes a step of an earlier run without a request. That step is recorded already.
+    // In a later run, a retry closes a step that is already done without a request. The first run has recorded that step.
     if (!node.undo || (isRemote(node) && !asked)) return;
     const input = this.filled(node.undo.input, path, { [node.name]: output ?? null });
     const { generation = this.first } = this.courses.get(path) ?? {};

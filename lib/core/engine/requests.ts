@@ -48,8 +48,8 @@ export function requestCancel(builder: TransitionBuilder, path: string, local: S
 }
 
 /**
- * Requests a wake-up for an activity's own time. The supervisor finds the deadlines of steps: one message for each
- * undo would cost more than the seconds it saves.
+ * Requests a wake-up for an activity's own time. The supervisor finds the deadlines of steps and
+ * undos: a wake-up message for each would cost more than the seconds that it saves.
  */
 export function requestWakeUp(builder: TransitionBuilder, path: string): void {
   const activity = builder.activity(path);

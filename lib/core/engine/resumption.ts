@@ -52,7 +52,7 @@ export function resume(builder: TransitionBuilder): void {
   continueAll(builder, () => false);
 }
 
-/** Applies the recorded replies and signals, then repeats open requests, then wakes whatever is due. */
+/** Applies the recorded replies and signals, then repeats open requests, then wakes the activities that are due. */
 export function continueAll(builder: TransitionBuilder, isRequestedAgain: (local: StepState) => boolean): void {
   closeSkips(builder);
   runJobs(builder);
@@ -64,7 +64,7 @@ export function continueAll(builder: TransitionBuilder, isRequestedAgain: (local
   blockOrContinue(builder);
 }
 
-/** Ends the order. Whatever blocked it is given up first; replies that came meanwhile then count as the work of its steps. */
+/** Ends the order. A blocked activity is given up first. Replies that came during the block then count as the work of their steps. */
 export function endFromOutside(builder: TransitionBuilder, outcome: 'canceled' | 'compensated', late?: string): void {
   restoreTimes(builder);
   forgetLate(builder);
@@ -73,7 +73,7 @@ export function endFromOutside(builder: TransitionBuilder, outcome: 'canceled' |
   givingUpBlocked(builder, () => endOrder(builder, outcome));
 }
 
-/** Ends the block of an order whose open work is given up. Replies that came meanwhile then count as the work of their steps. */
+/** Ends the block of an order whose open work is given up. Replies that came during the block count as the work of their steps. */
 export function givingUpBlocked(builder: TransitionBuilder, giveUp: () => void): void {
   const { blocked, activities } = builder.state;
   const waiting = Object.keys(activities).filter((path) => activities[path]?.awaitsPerson);

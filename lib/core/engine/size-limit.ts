@@ -88,7 +88,7 @@ function addedBy(builder: TransitionBuilder, path: string, next: Next<unknown>):
     const { kept, said } = bytesOfOutput(builder, path, next.close.output);
     return { what: isRemote(node) ? 'The reply' : 'The output', value: next.close.output, bytes: kept - freed, said };
   }
-  // Each of them may send a request, and its state then counts as well.
+  // Each started activity may send a request. The state of that request then counts as well.
   if (next.verb === 'run' && next.run.length > 1) {
     const { length } = next.run;
     return { what: `The start of ${length} activities`, bytes: length * (beginsBytes + path.length), said: length * linesOf(path) };

@@ -27,7 +27,7 @@ export const rejection = ({ message, deadLetter, outcomeUnknown }: Extract<StepR
     ...(outcomeUnknown ? { outcomeUnknown } : {}),
   });
 
-/** Returns the fault of a reply that is no success. */
+/** Returns the fault of a reply that is not a success. */
 export const faultIn = (reply: Exclude<StepReply, { status: 'succeeded' }>): Fault =>
   reply.status === 'failed' ? reply.fault : rejection(reply);
 

@@ -47,5 +47,5 @@ function postpone(builder: TransitionBuilder, path: string, byMs: number): void 
   builder.fact({ type: 'StepExtended', path, attemptId: attemptIdOf(step), completeBy: step.completeBy });
 }
 
-/** Returns the time in terms of the order. A reply that was sent during the suspension is in time. */
+/** Returns the time by the clock of the order, which stops at a suspension. A reply that was sent during the suspension is in time. */
 export const orderTime = ({ state: { suspendedAt } }: TransitionBuilder, at: number): number => Math.min(at, suspendedAt ?? at);

@@ -28,7 +28,7 @@ export function noteDone(builder: TransitionBuilder, path: string, { generation,
   builder.set({ undo: [...others, { path, generation, ...input }] });
 }
 
-/** A rule gives the step no undo after all: its outcome need not be confirmed. */
+/** Removes the undo entry of a step that was refused, or to which a rule gives no undo after all. Its outcome need not be confirmed. */
 function forget(builder: TransitionBuilder, path: string): void {
   const { undo = [] } = builder.state;
   if (undo.some((entry) => entry.path === path)) builder.set({ undo: undo.filter((entry) => entry.path !== path) });
@@ -106,7 +106,7 @@ function ruleScope(builder: TransitionBuilder, path: string, { order, steps, var
   };
 }
 
-/** Returns the values of other activities that an undo reads. When the outcome is known, they may have changed or be gone. */
+/** Returns the values of other activities that an undo reads. By the time the outcome is known, they may have changed or be gone. */
 function readsOfUndo(builder: TransitionBuilder, path: string): Pick<UndoEntry, 'reads'> {
   const { undo, name } = builder.node(path);
   const scope = scopeOf(builder.program, builder.subject, builder.state, path);

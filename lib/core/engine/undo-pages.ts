@@ -31,9 +31,9 @@ const sizes = { keptMax: 1024, pageMax: 900 } as const;
 type Sizes = { readonly [size in keyof typeof sizes]: number };
 
 /**
- * Returns the entries that leave the state with the next write, and the state without them. `before` is the loaded
- * state and alone selects the entries: a host that loses the race for this write selects the same ones. Entries that
- * `after` still needs stay.
+ * Returns the entries that leave the state with the next write, and the state without them. `before`, the loaded state,
+ * alone selects the entries: a host that loses the race for this write selects the same ones. Undefined if there are
+ * none, or if `after` has changed or still needs one of them.
  */
 export function pageOut(
   program: Program,

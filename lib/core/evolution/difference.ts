@@ -1,11 +1,11 @@
 import type { Json } from '#core/data/json';
 
-/** Definitions with more lines are compared by their ends alone: the table of a comparison grows with the square. */
+/** Definitions with more lines are compared by their ends alone: the table of a full comparison grows with the square of the lines. */
 const linesMax = 1_500;
 
 /**
- * Returns what a change does to a value, as lines: `- ` is gone, `+ ` is new, two spaces stand before lines that stay. Indentation and
- * commas count nothing, so the content of a new wrapper stays. Lines far from a change are left out.
+ * Returns what a change does to a value, as lines: `- ` is gone, `+ ` is new, two spaces stand before lines that stay. The
+ * comparison ignores indentation and commas, so the content of a new wrapper stays. Lines far from a change are left out.
  */
 export function differenceLines(before: Json, after: Json): readonly string[] {
   const [old, now] = [before, after].map((value) => JSON.stringify(value, null, 2).split('\n')) as [string[], string[]];
@@ -46,7 +46,7 @@ function ends(old: readonly string[], now: readonly string[]): readonly string[]
   return [...changed(old, '-'), ...changed(now, '+')];
 }
 
-/** Lines that stay and are shown around a change. */
+/** The number of unchanged lines that are shown on each side of a change. */
 const around = 3;
 
 function nearby(lines: readonly string[]): readonly string[] {

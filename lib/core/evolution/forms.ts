@@ -5,7 +5,7 @@ import { freshName, rewritten } from './rewrite.ts';
 import type { Separating } from './separating.ts';
 import type { Way } from './ways.ts';
 
-/** The change of a definition that does by itself what people have done. */
+/** A change of a definition. With it, orders do without a person what people have done by instructions. */
 export interface Form {
   readonly kind: 'retry' | 'handler' | 'if';
   /** The activity that changes: a path of the present definition. */
@@ -57,8 +57,8 @@ export function formsOf(way: Way, failing: Failing, separating: readonly Separat
 }
 
 /**
- * Repeats the step without a person. The pause is the time within which people had done so in 80 % of the cases that passed. The number
- * of retries is the largest number that an order needed, at most `retriesMax`.
+ * Repeats the step without a person. The pause is the time within which people had resubmitted it in 80 % of the cases that passed. The
+ * number of retries is the largest number that an order needed, at most `retriesMax`.
  */
 function retryForm({ uses }: Way, { program, path, node, fault }: Failing): Form {
   const runs = Math.max(...[...Map.groupBy(uses, ({ orderId }) => orderId).values()].map(({ length }) => length));

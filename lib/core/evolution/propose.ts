@@ -31,7 +31,7 @@ export interface Proposal extends Form {
   readonly way: Way;
   /** The lines of the activity's definition that change. */
   readonly diff: readonly string[];
-  /** Other steps whose faults the change takes, too. */
+  /** Other steps whose faults the new handler catches, too. */
   readonly alsoTakes: readonly string[];
 }
 
@@ -41,8 +41,8 @@ export type Proposed = { readonly ok: true; readonly proposal: Proposal } | { re
 const no = (why: string): Proposed => ({ ok: false, why });
 
 /**
- * Returns the way from which a proposal may be drawn. It is the one that passed most often, or none: a change of the definition decides
- * about all orders, and must not do what few people did.
+ * Returns the way that passed most often; undefined if too few of its uses passed. A change of the definition decides about all orders, and
+ * must not do what few people did.
  */
 export const trustedWay = ([first]: readonly Way[]): Way | undefined => (first && isTrusted(first) ? first : undefined);
 
@@ -80,7 +80,7 @@ function tooLittle(ways: readonly Way[]): string {
   return best ? `${least}; of ${best.used} uses of ${best.instruction.kind}, ${best.passed} passed.` : `${least}; there is none yet.`;
 }
 
-/** Faults that block an order without being raised inside its workflow, unless the workflow says so. */
+/** Faults of late steps. Without `onExhausted: 'fault'`, no handler of the workflow can catch them. */
 const unraised: ReadonlySet<string> = new Set([engineFaults.deadlineExceeded, engineFaults.serviceUnavailable].map(shortType));
 
 /** Returns the failing step in the present definition, or a sentence about why no change can help there. */

@@ -6,7 +6,7 @@ import type { Json } from '#core/data/json';
 import { isRemote } from '#core/definition/definition';
 import type { Program } from '#core/definition/program';
 
-/** The end of a request that nobody answered before the order blocked. */
+/** The answer to a recorded request. `silence`: no answer came before the order blocked. */
 export type RecordedAnswer = StepReply | 'silence';
 
 /** The answers and signals that an order got. */
@@ -85,8 +85,8 @@ export class RecordedAnswers {
   }
 
   /**
-   * Returns the next answer for a step. `new`: it was never requested. `none`: it was, but not so often, and its last answer was no
-   * success.
+   * Returns the next answer for a step. `new`: it was never requested. `none`: it was, but not so often, and its last answer was
+   * not a success.
    */
   next(path: string): RecordedAnswer | 'new' | 'none' {
     const recorded = this.recordedPath(path);

@@ -9,7 +9,7 @@ export interface Separating {
   readonly value: string | number | boolean;
 }
 
-/** The least orders on either side: fewer differ by accident. */
+/** The fewest orders in each group: smaller groups may differ by accident. */
 export const separatingMin = 5;
 const depthMax = 4;
 

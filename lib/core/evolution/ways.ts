@@ -21,10 +21,10 @@ export interface Way {
   readonly uses: readonly Resolved[];
 }
 
-/** The least experience from which a proposal is drawn (F-161). */
+/** The fewest verified uses of a way, and the lowest share of them that passed, from which a proposal is drawn (F-161). */
 export const proposalLimits = { usesMin: 5, shareMin: 0.8 } as const;
 
-/** Whether enough uses have passed for a proposal. Uses without a verdict are no uses yet. */
+/** Whether enough uses have passed for a proposal. A use counts only after it has a verdict. */
 export const isTrusted = ({ used, passed }: Pick<Way, 'used' | 'passed'>): boolean =>
   used >= proposalLimits.usesMin && passed / used >= proposalLimits.shareMin;
 

@@ -28,12 +28,12 @@ interface Played {
   readonly stepMs: number;
 }
 
-/** An order that does more than this does not end. */
+/** The most events that are played. An order that is not closed by then counts as one that never ends. */
 const eventsMax = 20_000;
 
 /**
- * Plays an order on a definition with the answers of its own history: each request gets what the same step was answered then, one answer
- * after the other. Times pass at once. Pure.
+ * Plays an order on a definition with the answers of its own history: each request of a step gets the next answer that the step got then.
+ * Waiting takes no time. Pure.
  */
 export function whatIf(played: Played, recording: Recording): WhatIf {
   return new Play(played, recording).run();

@@ -13,7 +13,7 @@ export interface Handling {
   readonly by: 'rule' | 'recovery' | 'person' | 'supervisor';
   /** The rule's id, or the person's `sub`. */
   readonly id?: string;
-  /** `none`: the order ends. `ready`: the step is requested again. `resumed`: it goes on at another place. `parallel`: it goes on at once. */
+  /** The order ends (`none`), requests the step again (`ready`), goes on elsewhere (`resumed`), or goes on at once (`parallel`). */
   readonly control: 'none' | 'ready' | 'resumed' | 'parallel';
   /** Milliseconds since 1970. */
   readonly at: number;

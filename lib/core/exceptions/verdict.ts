@@ -24,7 +24,7 @@ export interface Watch {
   readonly exceptionId?: string;
 }
 
-/** A line of the journal after the action. Lines of other types count nothing. */
+/** A line of the journal after the action. Lines of other types are ignored. */
 type LaterFact =
   | CoreFact
   | { readonly type: 'OrderProcessed'; readonly outcome: Outcome }
@@ -72,7 +72,7 @@ interface About {
   readonly exceptionId?: string | undefined;
 }
 
-/** Returns what shows whether an action has helped. An action that names an activity is judged by that one. */
+/** Returns the watch of an action. It watches the activity that the action names, or else the one that the action is about. */
 export function watchOf(action: Action, about: About): Watch {
   const kind = judgedAs(action);
   const path = typeof action.path === 'string' ? action.path : about.path;
@@ -85,7 +85,7 @@ export function watchOf(action: Action, about: About): Watch {
   };
 }
 
-/** Actions that end an order, whatever became of the one before. */
+/** Actions that end an order. The verdict about an action before them is `void`. */
 const ends: ReadonlySet<string> = new Set(['terminate', 'cancel', 'compensate', 'restart']);
 
 /** Whether an action of this kind can help or fail. The others are not verified, and count in no figure. */
@@ -143,7 +143,7 @@ const failed = (isSame: boolean): Verdict => (isSame ? 'failed-again' : 'failed-
 function isAgain(program: Program, watch: Watch, { path, fault }: Extract<LaterFact, { type: 'OrderBlocked' }>): boolean {
   switch (judgmentOf(watch)) {
     case 'step':
-      // An action on a late step is about no exception: any one at that step counts.
+      // An action on a late step is not about an exception: any exception at that step counts.
       if (watch.fingerprint === undefined) return path === watch.path;
       // An exception from outside blocks the order at its root, and names the activity that it is about.
       return exceptionFingerprint({ workflow: program.definition.name, path: fault.source ?? path, fault }) === watch.fingerprint;

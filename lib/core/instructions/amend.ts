@@ -66,10 +66,10 @@ const merged = (before: readonly GivenHandler[] = [], given: readonly GivenHandl
   ...new Map([...before, ...given].map((each) => [each.fault, each])).values(),
 ];
 
-/** Gives the order a new time limit. No step may take longer; those that could take longer before keep their time. */
+/** Gives the order a new time limit. A step with a later deadline gets the limit as its deadline; no deadline is extended. */
 function endOrderBy(builder: TransitionBuilder, endBy: number): void {
   const { suspendedAt = builder.event.at, activities } = builder.state;
-  // The time stands still since the suspension, and moves when the order is resumed.
+  // A resumption moves all times by the length of the suspension, so the limit is stored earlier by the part that has passed.
   const limit = endBy - (builder.event.at - suspendedAt);
   builder.set({ endBy: limit });
   for (const path of Object.keys(activities)) {

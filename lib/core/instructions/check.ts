@@ -117,7 +117,7 @@ function undosAtWork(program: Program, { phase, activities }: State): readonly O
 
 const operationOf = ({ path, operation }: RequestCommand): Operation => ({ path, operation });
 
-/** Whether a request asks for an operation that the order has still to do. */
+/** Whether a request is for new work: it is neither an undo nor a confirmation. */
 const isWork = (program: Program, { path, confirming }: RequestCommand): boolean => !confirming && undoneBy(program, path) === undefined;
 
 function undoIn(program: Program, { path, operation }: RequestCommand): readonly Operation[] {
@@ -133,7 +133,7 @@ const unique = (operations: readonly Operation[]): readonly Operation[] => [
   ...new Map(operations.map((each) => [`${each.path} ${each.operation}`, each])).values(),
 ];
 
-/** Returns the steps that are undone, but are done only later: by a clean-up. They may also be refused. */
+/** Returns the undone steps that a clean-up has still to do. If their service refuses them, there is nothing to undo. */
 const later = (undoes: readonly Operation[], { undo = [], activities }: State): readonly string[] =>
   undoes.map(({ path }) => path).filter((path) => !activities[undoPathOf(path)] && !undo.some((entry) => entry.path === path));
 
@@ -147,7 +147,7 @@ const uncertaintyOf = (program: Program, uncertain: readonly string[]): readonly
       : `It is not known yet whether ${path} was done, and it has no undo.`,
   }));
 
-/** Returns a warning for each undo that still runs when the order stops, as at a question in a clean-up: it goes on with the order. */
+/** Returns a warning for each undo that still runs when the order stops, as at a question in a clean-up. It goes on when the order does. */
 const interruptionsOf = (undoes: readonly Operation[], { phase, activities }: State): readonly InstructionWarning[] =>
   phase === 'running' || phase === 'closed'
     ? []

@@ -87,7 +87,7 @@ const whileUndoing = ({ program, state }: Judged, scope: string): readonly Instr
     ? [refusal('undo-running', `Something in ${scope} is being undone, canceled or confirmed. Resubmit the order; then that goes on.`)]
     : [];
 
-/** Returns the outputs that the order needs behind the scope, and that the undone scope does not have. */
+/** Returns a reason for each output of the scope that the order still needs behind it: an undone scope has no outputs. */
 const ofOutputs = ({ program, state }: Judged, scope: string): readonly InstructionRefusal[] =>
   [...program.nodes].flatMap(([path, node]) => {
     if (!isWithin(path, definitionPath(scope)) || !answersLater(node) || isOfUndo(program, path)) return [];

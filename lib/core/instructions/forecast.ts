@@ -9,7 +9,7 @@ import { isRemote } from '#core/definition/definition';
 import { nodeAt, type Program, stepAt, wakeAtOf } from '#core/definition/program';
 import type { Subject } from '#core/engine/transition';
 
-/** Steps that are answered, or times that pass, before a forecast ends without the end of the order. */
+/** The most answers and pauses that a forecast plays before it gives up. */
 const eventsMax = 400;
 
 /** The requests and facts that follow a write if every step answers well. */
@@ -100,7 +100,7 @@ class Forecaster implements Forecast {
     }
   }
 
-  /** While an order ends, its undos follow from the write, also those behind a clean-up step. */
+  /** Whether the order is ending and a clean-up step waits for its answer. The undos behind that step then follow from the write, too. */
   private endsAnyway(): boolean {
     return this.state.ending !== undefined && this.requested(false) !== undefined;
   }

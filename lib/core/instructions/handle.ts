@@ -8,7 +8,7 @@ export interface Handle {
   readonly version?: number;
 }
 
-/** Most handlers of one order that run at the same time. */
+/** The most handlers of one order that run at the same time. */
 export const handlersMax = 4;
 
 export const handle: InstructionKind<Handle> = {

@@ -119,7 +119,7 @@ export const refusal = (
 export const whenFinished = ({ processState, outcome }: Judged): readonly InstructionRefusal[] =>
   processState === 'Processed' ? [refusal('finished', `The order is finished (${outcome}). Submit a new one instead.`)] : [];
 
-/** Returns the reason against instructions that decide about an open exception of an order, finished or not. */
+/** Returns the reason against a finished order without an open exception, for instructions that decide about exceptions. */
 export const whenNothingIsOpen = (order: Judged): readonly InstructionRefusal[] =>
   order.processState === 'Processed' && order.openCauses > 0 ? [] : whenFinished(order);
 
@@ -140,7 +140,7 @@ export const whenSuspendedInError = ({ suspended, processState }: Judged): reado
     ? [refusal('suspended', 'The order was suspended before it went into Error. Resume it first.')]
     : [];
 
-/** Returns the first reasons that there are. */
+/** Returns the reasons of the first of these functions that has any. */
 export function firstOf(...reasons: readonly (() => readonly InstructionRefusal[])[]): readonly InstructionRefusal[] {
   for (const reasonsOf of reasons) {
     const found = reasonsOf();

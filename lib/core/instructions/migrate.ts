@@ -1,8 +1,8 @@
 import { firstOf, type InstructionKind, type InstructionRefusal, type Judged, refusal, whenFinished, whenUndone } from './kind.ts';
 
 /**
- * Moves an order to another version of its workflow, where it is. It starts nothing, and holds from the next write on. The caller has
- * found that the journal of the order fits that version. Source: requirements.md F-156.
+ * Moves an order to another version of its workflow. The order stays at the same activity, nothing is started, and the version holds from
+ * the next write on. The role that applies this has checked that the journal of the order fits that version. Source: requirements.md F-156.
  */
 export interface Migrate {
   readonly kind: 'migrate';

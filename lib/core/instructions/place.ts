@@ -22,7 +22,7 @@ export function placeOf(program: Program, state: State, path: string): Place {
   return state.phase === 'initialized' ? 'ahead' : 'behind';
 }
 
-/** Most activities that a message proposes. */
+/** The most activities that a message proposes. */
 const proposedMax = 3;
 
 /** Returns a sentence that proposes the activities whose name a wrong path ends with; empty if there are none. It begins with a space. */

@@ -49,7 +49,7 @@ export const restart: InstructionKind<Restart> = {
 
 const isFinished = ({ phase }: State): boolean => phase === 'closed';
 
-/** A finished order may have been restarted before, because of another exception. */
+/** Returns the reason against a finished order that another order has replaced, because of another exception. */
 const whenReplaced = ({ state, restartedAs }: Judged): readonly InstructionRefusal[] =>
   isFinished(state) && restartedAs !== undefined
     ? [refusal('finished', `The order is finished, and ${restartedAs} has replaced it. Decide about that order instead.`)]
@@ -65,7 +65,7 @@ const warning = (path: string): InstructionWarning => ({
 const targetOf = ({ program, programs }: Judged, { version }: Restart): Program | undefined =>
   version === undefined || version === program.definition.version ? program : programs(program.definition.name, version);
 
-/** Returns the steps whose effects stay: all that may be done, or with an undo first those that have none. */
+/** Returns the steps whose effects stay: all steps that may be done; with `undoFirst`, only those of them without an undo. */
 function standing({ program, state, past }: Judged, undoFirst: boolean): ReadonlySet<string> {
   const noted = (state.undo ?? []).flatMap(({ path }) => (isRemote(nodeAt(program, path)) ? [path] : []));
   const told = [...past].flatMap(([path, { outcome, skipped }]) => {

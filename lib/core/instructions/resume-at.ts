@@ -135,7 +135,7 @@ function ofPath(order: Judged, path: string): readonly InstructionRefusal[] {
   return [];
 }
 
-/** Returns what keeps the order from going on at an activity: a loop, or a branch that is not its only way. */
+/** Returns what keeps the order from going on at an activity: a loop around it, or a branch that the order is not in. */
 function obstacleAround({ program, state, past }: Judged, path: string): 'loop' | 'branch' | undefined {
   const from = openAround(state.activities, path);
   let found: 'branch' | undefined;

@@ -9,20 +9,20 @@ export interface News {
 
 /** What one group of people hears about alike tasks, such as those of one fingerprint. */
 export interface Notice {
-  /** When the first of the tasks was opened since it was quiet. */
+  /** When the first task was opened after the last quiet time (`quietMs`). */
   readonly firstAt: number;
-  /** Tasks since then. */
+  /** The number of tasks since then. */
   readonly count: number;
   readonly news: News | null;
-  /** Messages since then. */
+  /** The number of messages since then. */
   readonly sent: number;
   readonly sentAt: number | null;
 }
 
-/** The pauses between two messages of one notice: each is twice as long as the one before. */
+/** The pauses between two messages of one notice, in milliseconds: each is twice as long as the one before, at most `longest`. */
 export const summaryPauses = { first: 900_000, longest: 86_400_000 } as const;
 
-/** After so long without news, the next task is the first one again. */
+/** A notice without news is forgotten this long after its pause. The next task is then the first one again. */
 export const quietMs = 86_400_000;
 
 export const pauseAfter = (sent: number): number => Math.min(summaryPauses.longest, summaryPauses.first * 2 ** (sent - 1));
@@ -43,7 +43,7 @@ export function withNews(notice: Notice | undefined, { opened, reminded, lastAt 
   };
 }
 
-/** Returns when the notifier must look at a notice next: to send a message, or to forget that it was loud. */
+/** Returns when the notifier must look at a notice next: to send a message, or to forget the notice. */
 export function looksAt({ news, sent, sentAt, firstAt }: Notice): number {
   if (sentAt === null) return firstAt;
   return sentAt + (news ? pauseAfter(sent) : quietMs + pauseAfter(sent));
@@ -55,7 +55,7 @@ export type NoticeDecision =
   /** The first message tells of one task, or of the few that came at the same moment. A summary tells how many there were since the last message. */
   | { readonly kind: 'send'; readonly message: 'first' | 'summary'; readonly notice: Notice };
 
-/** Decides what to do about a notice. `mutedUntil`: until then nobody wants to hear of it. */
+/** Decides what to do about a notice. `mutedUntil`: until then nobody hears of it. */
 export function decideNotice(notice: Notice, now: number, mutedUntil = 0): NoticeDecision {
   const at = looksAt(notice);
   if (at > now) return { kind: 'wait', until: at };
@@ -71,7 +71,7 @@ export interface Allowance {
   readonly sent: number;
 }
 
-/** Most messages of one group of people in a period, whatever they are about. Hundreds of kinds of trouble are not hundreds of messages. */
+/** The most messages that one group of people gets in a period, about all kinds of tasks together. */
 export const allowanceLimits = { messagesMax: 10, periodMs: 900_000 } as const;
 
 /** Takes one message from the allowance of a group, if it has any. `pausedUntil`: it was the last one of its period. */

@@ -1,4 +1,4 @@
-/** Returns what depends directly on a node of a graph. */
+/** The edges of a graph, as a function: it returns the nodes that depend directly on a node. */
 export type Edges = (node: string) => readonly string[];
 
 /** Returns a node with everything that can be reached from it. */

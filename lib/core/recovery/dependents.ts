@@ -80,7 +80,7 @@ function readBy(node: Activity): ReadonlySet<string> {
   );
 }
 
-/** Whether an activity may run after another one, as the composite around both has it, or because something runs both again. */
+/** Whether an activity may run after another one: in the order of the nearest composite around both, or because something repeats both. */
 function mayFollow({ nodes }: Program, path: string, earlier: string): boolean {
   const [mine, other] = [path.split('/'), earlier.split('/')];
   const shared = mine.findIndex((name, index) => name !== other[index]);
@@ -97,7 +97,7 @@ function isLater(around: Activity, name: string, before: string): boolean {
     .children(around)
     .map((child) => child.name);
   const [at, from] = [children.indexOf(name), children.indexOf(before)];
-  // A handler runs after the children, and no other handler does.
+  // A handler runs after the children, and never after another handler of the same composite.
   if (from < 0 || at < 0) return from >= 0;
   if (around.activity === 'choice') return false;
   return around.activity !== 'sequence' || at > from;

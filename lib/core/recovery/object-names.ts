@@ -14,7 +14,7 @@ interface Declared {
   readonly writes?: readonly string[];
 }
 
-/** Most characters of a full name. A longer one ends in its hash, so that equal names stay equal. */
+/** The most characters of a full name. A longer one ends in its hash, so that equal names stay equal. */
 export const nameCharactersMax = 256;
 
 /** Returns the objects that an operation has used, each once. A name is left out if neither value has one of its fields. */

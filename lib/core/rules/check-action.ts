@@ -32,7 +32,7 @@ export function actionProblems(rule: Rule, targets: readonly WorkflowDefinition[
   return found.length > 0 ? found : valuesOf(action, place).flatMap((value) => checkValue(value, rule, targets, world.catalog));
 }
 
-/** The events at which there is a step that the action is about. */
+/** The kinds of events that an action goes with. An action that is not listed goes with all of them. */
 const kindsOf: { readonly [kind in RuleAction['kind']]?: readonly RuleEventKind[] } = {
   retry: ['exception', 'step-late'],
   skip: ['exception', 'step-late'],

@@ -53,7 +53,7 @@ export function checkValue(value: RuleValue, rule: Rule, targets: readonly Workf
       rule.object?.workflow === undefined || named.length > 0 ? [] : targets.flatMap((each) => readProblems(parsed.expression, rule, each));
     return [...named, ...reads].map(({ detail, position, code }) => ({ pointer: at, code, detail, column: position + 1 }));
   });
-  // A read that is not possible has no type.
+  // An impossible read has no type, so the types are not checked.
   if (found.length > 0) return unique(found);
   const tested = testedIn(value.template);
   const typed = rule.object?.workflow === undefined ? [undefined] : targets;
@@ -62,7 +62,7 @@ export function checkValue(value: RuleValue, rule: Rule, targets: readonly Workf
 
 const ofAnyException: Pick<Rule, 'event' | 'object'> = { event: { kind: 'exception' } };
 
-/** Checks a condition over an exception and its order, of whatever workflow. A field that an order lacks makes the condition false. */
+/** Checks a condition over an exception and its order, of any workflow. A field that an order lacks makes the condition false. */
 export function checkExceptionCondition(condition: string, pointer: string): readonly RuleProblem[] {
   const parsed = parseRuleExpression(condition);
   if (!parsed.ok) return [{ pointer, code: 'invalid-expression', detail: parsed.message, column: parsed.position + 1 }];

@@ -192,7 +192,7 @@ class Deciding {
   private readonly actedKey = (id: string): string => keyOf(id, this.situation.event.fingerprint ?? this.situation.event.kind);
 }
 
-/** A constraint about a step reads that step as it is now. */
+/** Returns the scope of a rule. For a constraint about a step, its `step` is that step as it is now. */
 export function withStep(scope: RuleScope, { steps }: Situation['values'], { object }: Rule): RuleScope {
   const step = object?.step === undefined ? undefined : steps?.[object.step];
   return step === undefined ? scope : { ...scope, step };

@@ -4,7 +4,7 @@ import { engineFault, type Fault } from '#core/data/fault';
 export const ruleFaults = {
   /** A condition or a value of the rule cannot be evaluated. */
   failed: 'Engine/RuleFailed',
-  /** The rule has acted often enough on the order, or rules cause each other. */
+  /** The rule has acted as often on the order as it may, or rules cause each other. */
   stopped: 'Engine/RuleStopped',
   /** A rule asks for a task, although nothing has failed. */
   asked: 'Engine/RuleAsked',

@@ -5,7 +5,7 @@ import { fillRule, type RuleScope } from './language.ts';
 import type { RuleAction } from './rule.ts';
 import type { DecidedAction } from './situation.ts';
 
-/** Most UTF-8 bytes of an action with its values: the journal keeps it. */
+/** The most UTF-8 bytes of an action with its values, because the journal keeps it. */
 export const actionBytesMax = 64 * 1024;
 
 /** An action with its values, or why it has none. */

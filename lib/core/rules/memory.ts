@@ -70,7 +70,7 @@ export const note = (memory: RuleMemory, list: Notes, key: string): RuleMemory =
   [list]: [...(memory[list] ?? []), key].slice(-memoryLimits.notedMax),
 });
 
-/** Returns how often a rule has acted. An order on which rules acted for too many reasons counts as one on which each has acted enough. */
+/** Returns how often a rule has acted. If the memory has no room for a new key, the answer is infinity, so that the rule acts no more. */
 export function timesActed({ acted = {} }: RuleMemory, key: string): number {
   const times = acted[key];
   if (times !== undefined) return times;
@@ -82,7 +82,7 @@ export const countAction = (memory: RuleMemory, key: string): RuleMemory => ({
   acted: { ...memory.acted, [key]: (memory.acted?.[key] ?? 0) + 1 },
 });
 
-/** Notes the value of a constraint: false leaves no trace. */
+/** Notes the value of a constraint. Undefined stands for false and removes the entry. */
 export function noteConstraint(memory: RuleMemory, key: string, value: 'true' | 'failed' | undefined): RuleMemory {
   if (memory.holds?.[key] === value) return memory;
   const { [key]: _, ...others } = memory.holds ?? {};

@@ -14,7 +14,7 @@ export interface CompiledRule {
 
 /** Rules compiled once, in the order in which they are asked. Compared by identity: another set of rules is another object. */
 export interface RuleSet {
-  /** Of each kind of event: the rules for all workflows, and those for one workflow with the former. */
+  /** For each kind of event: the rules without a workflow, and for each workflow its own rules together with those. */
   readonly byKind: ReadonlyMap<RuleEventKind, RulesOfKind>;
   readonly world: RuleWorld | undefined;
   /** Whether a rule fits a version of a workflow, found out at the first event. */

@@ -5,7 +5,7 @@ import type { Template } from '#core/definition/definition';
 export const ruleEventKinds = ['exception', 'step-late', 'order-state', 'order-age', 'step-state', 'data', 'signal'] as const;
 export type RuleEventKind = (typeof ruleEventKinds)[number];
 
-/** Events of trouble: a rule may read everything that the order has answered so far. */
+/** Events of trouble: a rule may read all outputs that the order has so far. */
 export const troubleKinds: ReadonlySet<RuleEventKind> = new Set(['exception', 'step-late', 'order-age', 'signal']);
 /** Events of a step. */
 export const stepKinds: ReadonlySet<RuleEventKind> = new Set(['exception', 'step-late', 'step-state']);
@@ -17,7 +17,7 @@ export interface EventPattern {
   readonly type?: string;
   /** Of an exception. */
   readonly class?: FaultClass;
-  /** `order-age`: seconds since submission. `step-late`: seconds after `completeBy` (0). */
+  /** `order-age`: seconds since submission. `step-late`: seconds after `completeBy`. Default: 0. */
   readonly afterSeconds?: number;
 }
 
@@ -92,7 +92,7 @@ export interface Rule {
   readonly mode: RuleMode;
   /** The highest first; equal priorities in the order of their ids. */
   readonly priority: number;
-  /** Most actions on one order for the same fingerprint. */
+  /** The most actions on one order for the same fingerprint. */
   readonly timesPerOrder: number;
   readonly version: number;
 }

@@ -19,8 +19,8 @@ export interface UndosOfRules {
 const none: UndosOfRules = { undos: {}, stale: [] };
 
 /**
- * Returns the undos that the rules in force give to the steps of an order (F-104). A step gets the one of its rule with the highest
- * priority: its undo has one operation.
+ * Returns the undos that the rules in force give to the steps of an order (F-104). Of several rules for a step, the one with
+ * the highest priority counts, because an undo has one operation.
  */
 export function undosOfRules(set: RuleSet, { orderId, workflow }: Order): UndosOfRules {
   const rules = rulesAbout(set, 'step-state', workflow.name);

@@ -16,8 +16,9 @@ export interface ExceptionFacts {
 export type Why = 'same-fingerprint' | 'condition';
 
 /**
- * Returns why a solution applies to an exception; undefined if it does not. A condition alone decides; the equal fingerprint is only the
- * better reason. Without a condition, the fingerprint decides. A condition that cannot be evaluated is not true.
+ * Returns why a solution applies to an exception; undefined if it does not. If the solution has a condition, that alone
+ * decides, and an equal fingerprint only changes the reason. Without a condition, the fingerprint decides. A condition that cannot be
+ * evaluated is not true.
  */
 export function whyApplies(
   { appliesWhen, fingerprints }: Pick<Solution, 'appliesWhen' | 'fingerprints'>,

@@ -16,8 +16,8 @@ const valueFields: ReadonlySet<string> = new Set(['answer', 'input', 'output', '
 const findsItsStep: ReadonlySet<string> = new Set(['skip', 'replace-input', 'mark-compensated', 'retry-undo']);
 
 /**
- * Turns the instruction to one order into one for others. Each value of that order gives way to a parameter, so that no other order gets
- * it. `blockedAt`: the path of the step at which the order was blocked.
+ * Turns the instruction to one order into one for others. A parameter replaces each value of that order, so that no other order gets
+ * the value. `blockedAt`: the path of the step at which the order was blocked.
  */
 export function generalized({ kind, ...fields }: SolutionInstruction, blockedAt: string | undefined): General {
   const parameters = new Map<string, SolutionParameter>();
@@ -36,10 +36,10 @@ export function generalized({ kind, ...fields }: SolutionInstruction, blockedAt:
   return { instruction: { kind, ...Object.fromEntries(general) }, parameters: [...parameters.values()] };
 }
 
-/** Whether a path names one turn of a loop: the turns of another order are others. */
+/** Whether a path names one turn of a loop. Another order has other turns. */
 const isOfTurn = (path: Json): boolean => typeof path === 'string' && definitionPath(path) !== path;
 
-/** Replaces a value: each field of an object by a parameter of its name, anything else by one parameter. An expression is for many orders. */
+/** Replaces a value: each field of an object by a parameter of its name, anything else by one parameter. An expression stays. */
 function generalValue(field: string, value: Json, parameterFor: (name: string, value: Json) => string): Json {
   if (isCel(value)) return value;
   if (!isObject(value)) return parameterFor(field, value);

@@ -2,8 +2,8 @@ import type { Fault } from '#core/data/fault';
 import type { CoreFact } from '#core/data/journal';
 
 /**
- * Returns the fault that the agent of each open step reported last, by path, from the journal. An answer that says more about a failed
- * attempt, such as the cause of an exception, belongs here.
+ * Returns the fault that the agent of each open step reported last, by path, from the journal. A new kind of fact about failed
+ * attempts must be added here.
  */
 export function lastAnswers(journal: readonly { readonly type: string }[]): ReadonlyMap<string, Fault> {
   const answers = new Map<string, Fault>();
