@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Must parse on Node 14 and newer, because it finds a newer Node. No dependencies, no top-level await.
+// This file must parse on Node 14 and newer: it finds a newer Node and starts the program with it. No dependencies, no top-level await.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -76,7 +76,7 @@ function start() {
 }
 
 function runHere() {
-  // The counterpart of --disable-warning within this process.
+  // Drops experimental warnings, as --disable-warning does for a new process.
   const { emitWarning } = process;
   process.emitWarning = (warning, ...rest) => rest[0] !== 'ExperimentalWarning' && emitWarning.call(process, warning, ...rest);
   return import(pathToFileURL(compiled).href).catch(fail);

@@ -22,7 +22,7 @@ export interface Call<F extends string = never, O extends z.ZodType = z.ZodType>
   /** The number of requests of this step so far, from 1. */
   readonly attempt: number;
   /**
-   * Whether an earlier attempt or try may have had an effect under this key. Then a refusal that does not regard the key, such as 401,
+   * Whether an earlier attempt or try may have had an effect under this key. Then a refusal that does not depend on the key, such as 401,
    * proves nothing: `new PermanentFailure(…, { outcomeUnknown: call.repeated })`.
    */
   readonly repeated: boolean;
@@ -30,7 +30,7 @@ export interface Call<F extends string = never, O extends z.ZodType = z.ZodType>
   readonly completeBy: Date;
   /**
    * Reports progress and extends the deadline, up to the operation's `longestSeconds`; without that it does nothing. Call it as often as
-   * you like: it sends at most one message in each tenth of the time.
+   * you like: it sends at most one message in each tenth of the time limit.
    */
   heartbeat(): Promise<void>;
   /**
@@ -71,8 +71,8 @@ export interface Operation<I extends z.ZodType, O extends z.ZodType, F extends s
    */
   readonly atMostOnce?: true;
   /**
-   * Names of the objects that the operation reads and writes, with fields of its input or output: `stock/{sku}`. At most 16 together. Two
-   * steps of an order that are at work on an object that both write are an exception, `WritersConflict`.
+   * Names of the objects that the operation reads and writes, with fields of its input or output: `stock/{sku}`. At most 16 together. If
+   * two steps of an order are at work at the same time and both write one object, the order gets the exception `WritersConflict`.
    */
   readonly reads?: readonly string[];
   readonly writes?: readonly string[];

@@ -15,9 +15,9 @@ export interface WithOutput<out R> {
 }
 
 /**
- * Gives a workflow its output: a literal, an expression, or a mixture of both, of at most 16 KB and without secret fields. It wraps the
- * whole workflow. The output is computed when the activity has succeeded, and only a completed order has one. The client reads it as
- * `output` of the order, a calling workflow as `.output` of its `call`.
+ * Gives a workflow its output: a literal, an expression, or a mixture of both, of at most 16 KB and without secret fields. `withOutput`
+ * wraps the whole workflow. The output is computed when the activity has succeeded, and only a completed order has an output. The client
+ * reads it as `output` of the order, a calling workflow as `.output` of its `call`.
  */
 export const withOutput = <F extends string, const V>(activity: Activity<F>, value: V): Activity<F> & WithOutput<ValueOf<V>> => {
   const result = leaf<never>({ activity: 'assign', name: 'output', variable: outputVariable, value });

@@ -60,8 +60,8 @@ export function defineActivity<Fields extends object, S, const P extends string 
 }
 
 /**
- * Returns a behavior whose errors the host can show. An activity that cannot begin fails as data. In any other function the error stays
- * an exception: after it, only the same event once more can continue the activity.
+ * Returns a behavior whose errors the host can show. An activity that cannot begin fails as data. In any other function the error stays an
+ * exception: the activity then continues only if the same event is applied again.
  */
 function guarded(type: string, behavior: Behavior): Behavior {
   const reporting = Object.entries(behavior).map(([name, value]: [string, unknown]) => [

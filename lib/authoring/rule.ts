@@ -113,11 +113,11 @@ interface Fields<I, K extends RuleEventKind> {
   readonly executor?: RuleExecutor;
   /** `off`, `dry-run` or `enforce`. It may be changed while the system runs. */
   readonly mode: RuleMode;
-  /** The highest is asked first (0). */
+  /** Rules with the highest priority are asked first. Default: 0. */
   readonly priority?: number;
-  /** Raise it with each change of the rule, so that the history of an order tells which one decided (1). */
+  /** Raise it with each change of the rule, so that the history of an order tells which version decided. Default: 1. */
   readonly version?: number;
-  /** Most actions on one order for the same reason (3). */
+  /** The most actions on one order for the same reason. Default: 3. */
   readonly timesPerOrder?: number;
 }
 
@@ -169,7 +169,7 @@ const valuesOf = <I, K extends RuleEventKind>(): RuleValues<I, K> => {
 const actionOf = (action: RuleActionOf<never>): object =>
   action.kind === 'handle' ? { ...action, workflow: action.workflow.name, version: action.workflow.version } : action;
 
-/** A fault is written by its type. */
+/** Replaces a declared fault by its type, for `JSON.stringify`. */
 const withFaultNames = (key: string, value: unknown): unknown =>
   key === 'type' && isObject(value) && typeof value['path'] === 'string' ? value['path'] : value;
 

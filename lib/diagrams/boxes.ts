@@ -39,7 +39,7 @@ export interface Box {
 /** Horizontal space that the shape takes beside its text. */
 const marginX: { readonly [kind in NodeKind]?: number } = { choice: 52, undo: 26, begin: 36, end: 36, wait: 46, compensate: 46, raise: 46 };
 
-/** `room`: pixels beside the text of an activity that is followed, for what a page writes there. */
+/** Measures a node. `room`: further pixels of width for a step or a wait, in which a page may write beside the text. */
 export function boxOf(node: DrawnNode, room = 0): Box {
   const { kind, title, detail } = node;
   if (kind === 'join') return { node, text: { lines: [], width: 0, height: 0 }, width: 10, height: 10 };

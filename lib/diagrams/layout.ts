@@ -62,7 +62,7 @@ const margin = 20;
 
 /**
  * Lays out the inside of each frame with dagre, then treats the frame as one block of its surroundings. Workflows are properly nested, so
- * every arrow connects blocks of one level. `room`: pixels beside the text of an activity that is followed.
+ * every arrow connects blocks of one level. `room`: as in `boxOf`.
  */
 export function layOut({ items }: Pick<Drawing, 'items'>, room = 0): Layout {
   const { area, bounds } = levelOf(items, room);
@@ -202,8 +202,8 @@ function arrangement(blocks: readonly Block[], edges: readonly DrawnEdge[], grap
 }
 
 /**
- * Moves the end of a level below the frame that leads to it, if it is alone in its row. Otherwise it stands between the frame and its
- * handlers.
+ * Moves the end of a level straight below the frame that leads to it, if no other block is in its row. Without this, the end stands
+ * between that frame and its handlers.
  */
 function straightened(places: ReadonlyMap<string, Place>, edges: readonly DrawnEdge[]): ReadonlyMap<string, Place> {
   const all = [...places.values()];
@@ -249,7 +249,7 @@ function ends(from: Place | undefined, to: Place | undefined, between: readonly 
   const { left, right, height } = from.block;
   const next = between[0]?.x ?? to.x;
   const x = kind === 'fault' ? Math.min(Math.max(next, from.x - left + gaps.corner), from.x + right - gaps.corner) : from.x;
-  // An arrow that goes straight down to its last bend turns there.
+  // If the arrow goes straight down to its last bend, that bend is left out, so that it turns at its end instead.
   const last = between.at(-1);
   const bends = last && last.x === (between.at(-2)?.x ?? x) ? between.slice(0, -1) : between;
   return [{ x, y: from.y + height }, ...bends, { x: to.x, y: to.y }];

@@ -105,7 +105,7 @@ export const alarmKinds = {
     says: 'runs for nearly as long as its timeout. Find out whether its service or the table is slow.',
     threshold: 25_000,
     periods: 3,
-    // The supervisor uses its whole minute by design, and a bulk run all the time that its function has.
+    // Two functions are left out: the supervisor uses its whole minute by design, and a bulk run all the time that its function has.
     watched: (all) =>
       eachFunction(all, ({ function: lambda }) => lambda.metricDuration({ ...fiveMinutes, statistic: 'p99' }))
         .filter(({ id }) => id !== 'supervisor' && id !== 'bulk')
@@ -116,7 +116,7 @@ export const alarmKinds = {
     threshold: 1,
     below: true,
     periods: 2,
-    // Within the period of rarer starts, there is at least one pass.
+    // If the supervisor starts less often than every five minutes, the period is its interval, so that each period has a pass.
     watched: (all) =>
       system(
         'The supervisor',

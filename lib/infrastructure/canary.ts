@@ -13,7 +13,7 @@ export interface CanaryProps {
 
 /**
  * Replaces each function first for a tenth of its runs, for ten minutes. The alarms on errors look at five minutes, so they have time to
- * fire. Then CodeDeploy returns all runs to the previous version.
+ * fire. If one fires, CodeDeploy returns all runs to the previous version.
  *
  * @throws SetupError without alarms, because nothing would start a rollback.
  */

@@ -8,7 +8,7 @@ export const accountConcurrencyDefault = 1000;
 /** The minimum of Lambda for one queue. */
 export const concurrencyMin = 2;
 const concurrencyMax = 50;
-/** Lambda refuses reservations that leave fewer instances to all functions without one. */
+/** Lambda refuses reservations that leave fewer instances than this to the functions without a reservation. */
 const unreservedMin = 100;
 
 /**
@@ -29,8 +29,8 @@ export function maxConcurrencyFor(
 const warning = 'redress:concurrency';
 
 /**
- * Compares what the functions may use with what the account has. Warns if the queues alone could use all of it: Lambda allows no less
- * than two for each.
+ * Compares the instances that the functions may use with those of the account. Warns if the queues alone could use all: Lambda allows no
+ * fewer than two for each queue.
  *
  * @throws SetupError for reservations that Lambda would refuse.
  */

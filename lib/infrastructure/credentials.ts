@@ -12,7 +12,7 @@ export type AgentCredential =
   | { readonly secret: ISecret; readonly field?: string }
   | {
       readonly parameter: Pick<IParameter, 'parameterName' | 'parameterArn'>;
-      /** The key of the parameter, unless it is the one of AWS. */
+      /** The KMS key of the parameter, unless it is the key that AWS manages. */
       readonly key?: IKey;
     };
 

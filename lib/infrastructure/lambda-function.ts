@@ -35,7 +35,10 @@ export interface FunctionSettings {
   readonly memorySize?: number;
   /** Instances reserved for this function, and also its maximum: at least two for each queue. Default: none. */
   readonly reservedConcurrency?: number;
-  /** Concurrent batches for each of its queues, 2 to 1000. Default: a share of 500, at most 50, or its share of the reserved instances. */
+  /**
+   * Concurrent batches for each of its queues, 2 to 1000. Default: a share of half the account's instances, at most 50, or its share of
+   * `reservedConcurrency`.
+   */
   readonly maxConcurrency?: number;
   /** Environment variables, such as the URL of an agent's service. */
   readonly environment?: { readonly [name: string]: string };
@@ -73,12 +76,14 @@ export interface SystemFunctionProps {
 }
 
 const memoryDefault = 512;
-/** These run all the time, but mostly wait for I/O. */
+/** MiB of functions that need less than the default: they run all the time, but mostly wait for I/O. */
 const memoryOf: { readonly [file: string]: number } = { supervisor: 256, notifier: 256 };
 /** The name of the alias, which is also the end of its ARN. */
 const aliasName = 'live';
 
-/** One function of the system with its own role. The role allows what `permissions.ts` lists, and what Lambda does in its name. */
+/**
+ * One function of the system with its own role. The role allows what `permissions.ts` lists, and what Lambda does in the function's name.
+ */
 export class SystemFunction extends Construct {
   readonly function: LambdaFunction;
   readonly spec: FunctionSpec;
@@ -137,7 +142,7 @@ export class SystemFunction extends Construct {
       ...(settings.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: settings.reservedConcurrency }),
     });
     this.alias = props.hasAlias ? new Alias(this, 'Alias', { aliasName, version: this.function.currentVersion as IVersion }) : undefined;
-    // The CDK's own types differ in optional properties.
+    // The cast is needed because the CDK's own types differ in optional properties.
     this.target = (this.alias as IFunction | undefined) ?? this.function;
     this.reservedConcurrency = settings.reservedConcurrency;
     this.inNetwork = props.network !== undefined;
@@ -151,7 +156,7 @@ export class SystemFunction extends Construct {
         maxConcurrency: this.maxConcurrency,
         reportBatchItemFailures: true,
       });
-      // Lambda checks on creation that the role may poll.
+      // The role comes first: when a mapping is created, Lambda checks that the role may poll the queue.
       mapping.node.addDependency(this.role);
       return mapping;
     });
@@ -198,8 +203,8 @@ function variablesOf(scope: Construct, props: SystemFunctionProps): { readonly [
 }
 
 /**
- * Returns the maximum concurrency of each queue. Event sources ignore reserved concurrency: a batch beyond it is throttled, waits
- * for its visibility timeout, and becomes a dead letter after some deliveries.
+ * Returns the maximum concurrency of each queue. Event sources ignore reserved concurrency: a batch beyond it is throttled, and waits for
+ * its visibility timeout. Its messages become dead letters after too many deliveries.
  */
 function maxConcurrencyOf({
   spec: { name, sources },

@@ -91,7 +91,7 @@ function acknowledgeQueues({ queues, announcements }: OrderProcessing, say: Say)
 
 type Say = (at: IConstruct, id: string, reason: string) => void;
 
-/** Acknowledges the findings of what a deployment has only on request. */
+/** Acknowledges the findings about parts that a deployment has only on request. */
 function acknowledgeOptional({ canary, backup, entrance }: OrderProcessing, say: Say): void {
   const ofAws = (role: IConstruct | undefined, policy: string): void => {
     const id = `AwsSolutions::AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/${policy}]`;

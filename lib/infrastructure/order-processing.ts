@@ -56,7 +56,7 @@ export class OrderProcessing extends Construct {
   readonly queues: OrderQueues;
   /** The topic `operator-alerts` with the announcements that a person must see. */
   readonly alerts: ITopic;
-  /** The topic of messages for people: one for each kind of trouble at once, then summaries. */
+  /** The topic of messages for people: one message for the first task of a kind, then summaries. */
   readonly notifications: ITopic;
   readonly key: Key;
   readonly metrics: OrderMetrics;
@@ -172,8 +172,8 @@ export class OrderProcessing extends Construct {
       [...new Set(specs.map(({ file }) => file))].map((file) => [file, isBundled ? bundle(file, entry) : noBundle(file)]),
     );
     const bundleOf = (file: string) => bundles.get(file) as Bundle;
-    // All functions load the same app, but those with its code have further variables. So the scheduler's function is checked for those
-    // without these variables, and each function with code of the app for itself.
+    // All functions load the same app, but those with its code have further variables. So one check with the variables of the scheduler
+    // covers the functions without app code. Each function with app code has its own check.
     for (const { file, name } of specs.filter((each) => isBundled && (each.file === 'scheduler' || runsAppCode(each))))
       checkThatItLoads(bundleOf(file).folder, entry, { ...environment, ...ofFile[file], ...settings[name]?.environment });
     return new Map(
@@ -241,7 +241,7 @@ export class OrderProcessing extends Construct {
     return grantOperating(this, grantee);
   }
 
-  /** Allows a role to redrive the dead-letter queues while the function `dead-letter` fails. It can read and send every message. */
+  /** Allows a role to redrive the dead-letter queues while the function `dead-letter` fails. The role can read and send every message. */
   grantRedrive(grantee: IGrantable): Grant {
     return grantRedriving(this, grantee);
   }

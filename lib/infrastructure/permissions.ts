@@ -99,7 +99,8 @@ const scheduling = (app: Cast): Permissions => ({
   ...none,
   table: [
     { actions: ['BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'], partitions: [orders] },
-    // The transaction that writes an exception counts it in its group, and that of a task counts the use of a solution.
+    // The transaction that writes an exception adds to the tally of its group. The one that writes a task adds to the tally of its
+    // solution.
     { actions: ['UpdateItem'], partitions: [exceptionGroups, solutionFigures] },
     { actions: ['GetItem', 'PutItem'], partitions: [fingerprints] },
     // A new task is put on the agenda of the notifier first.
@@ -174,7 +175,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     looksInto: [queueNames.wakeUps, ...replyQueuesOf(app)],
     dayKeys: 'read',
   }),
-  // It reports questions that nobody takes to their orders.
+  // The notifier wakes an order whose question nobody takes, and reports that to the order.
   notifier: () => ({ ...none, documents: ofNotifier, sendsTo: [queueNames.wakeUps], announces: true, notifies: true }),
   // The scheduler also requeues a message that meets a lease or has lost too many races.
   scheduler: (spec, app) => withDocuments(judging(spec, scheduling(app)), [keepsMessages, ...asksRules]),

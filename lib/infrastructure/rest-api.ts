@@ -25,7 +25,7 @@ export interface RestApiProps {
   readonly disableExecuteApiEndpoint: boolean;
 }
 
-/** The stage of a REST API is part of its address, but not of the address at its domain. */
+/** The stage of a REST API is part of the address that API Gateway gives, but not of the address at a custom domain. */
 const stageName = 'live';
 
 /** Creates the API as a REST API, which takes a web ACL. The function answers every request, as behind the HTTP API. */

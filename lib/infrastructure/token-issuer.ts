@@ -47,7 +47,9 @@ export interface UserPoolIssuerProps extends SignIn {
   readonly name: string;
   readonly removalPolicy: RemovalPolicy;
   readonly deletionProtection: boolean;
-  /** Returns the address of the API. It is asked when the template is written, because the API is made after its issuer. */
+  /**
+   * Returns the address of the API. This function is called when the template is written, because the API is created after its issuer.
+   */
   readonly apiUrl: () => string;
   /** Programs that submit orders; each gets an app client (client credentials). */
   readonly clients: readonly string[];
@@ -156,8 +158,8 @@ export class UserPoolIssuer extends Construct {
 }
 
 /**
- * Whether API Gateway checks tokens before the function does. It also fetches the keys of the issuer itself. So it needs RSA keys and a
- * discovery document there, which only a user pool has for certain.
+ * Whether API Gateway checks tokens before the function does. API Gateway fetches the keys of the issuer itself, so the issuer must have
+ * RSA keys and a discovery document. Only a user pool has them for certain.
  */
 export interface AuthorizerSettings {
   /** Further values of `aud` or `client_id` that pass, such as app clients that are registered later. Default: none. */

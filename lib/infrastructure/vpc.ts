@@ -4,7 +4,7 @@ import type { FunctionOptions } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { type FunctionSpec, runsAppCode } from '#runtime/topology';
 
-/** The network of functions. They still call AWS, so it needs a NAT gateway, or endpoints of the services. */
+/** The network of functions. The functions still call AWS, so the network needs a NAT gateway, or endpoints of the services. */
 export interface VpcSettings {
   readonly vpc: IVpc;
   /** Default: the private subnets with a way out. */
@@ -35,7 +35,10 @@ const interfaceActions = [
   'ec2:UnassignPrivateIpAddresses',
 ];
 
-/** Lambda itself creates network interfaces with the function's role. The code of the function must not: its calls carry the key of the condition. */
+/**
+ * Lambda itself creates network interfaces with the function's role. The code of the function must not, so its calls are denied: they
+ * alone carry the condition key `lambda:SourceFunctionArn`.
+ */
 export const networkStatements = (): readonly PolicyStatement[] => [
   new PolicyStatement({ actions: interfaceActions, resources: ['*'] }),
   new PolicyStatement({

@@ -213,7 +213,7 @@ export interface StateRecord {
   readonly open?: readonly OpenCause[];
   /** The order that replaces this one as soon as this one is at its end. Absent: none. */
   readonly restartedAs?: string;
-  /** The rules about ages and late steps whose times the order knows. Absent: none. */
+  /** A key for the rules about ages and late steps whose times the order has planned. Absent: it has planned none. */
   readonly ruleTimers?: string;
   /** The order, or a scope of it, is being undone. Absent: it is not. */
   readonly undoing?: true | undefined;

@@ -45,7 +45,7 @@ export function createAppServices({ app, services = [], hostId, role, ports, emi
   const told: { readonly [E in keyof SystemEvents]: (detail: SystemEvents[E]) => void } = {
     workflowTerminated: ({ orderId, record: { workflow, fault } }) => tell('workflowTerminated', { orderId, workflow, fault }),
     servicesExceptionNotHandled: (detail) => tell('servicesExceptionNotHandled', detail),
-    // Only the host of one machine shows it, to the developer.
+    // Listeners of the app do not get this event: only the host on one machine shows it, to the developer.
     operationFailed: () => undefined,
   };
   const emit: Emit = (event, detail) => {

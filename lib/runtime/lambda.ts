@@ -100,7 +100,8 @@ async function open({ app, create, environment }: LambdaOptions, telemetry: Tele
     { ...ports, issuer, signIn: readSignIn(environment), cursorKey, credentials },
     { hostId, emit: services.emit },
   );
-  // One read for each definition, in a cold start only. A search for unfinished orders would take too long (decision 21).
+  // A cold start reads one record for each definition. It replaces none: the search for unfinished orders of a changed version would take
+  // too long (decision 21).
   if (advancesOrders(environment['REDRESS_ROLE'] ?? '')) await recordDefinitions(app.workflows, store, { mayReplace: false });
   const { warnings } = system.definitions;
   if (warnings.length > 0) telemetry.log('warn', 'workflows have warnings', { warnings });
@@ -116,10 +117,10 @@ function traceOf(environment: Environment): LogFields {
   return traceId === undefined ? {} : { traceId };
 }
 
-/** The issuer of functions that take no tokens: it accepts none. */
+/** The issuer for functions that take no tokens: no token is valid for it. */
 const nobody: Issuer = { issuer: 'none', audience: 'none', keys: { keys: [] } };
 
-/** Reads the key with which all instances of the API sign list cursors. Other functions create no cursors and may not read it. */
+/** Reads the key with which all instances of the API sign list cursors. Other functions create no cursors and may not read this key. */
 async function cursorKeyIn(environment: Environment): Promise<Uint8Array> {
   const SecretId = environment['REDRESS_CURSOR_SECRET'];
   if (!SecretId) return new Uint8Array(32);

@@ -25,7 +25,7 @@ export function createSystemNotifier(system: System): Notifier {
     consoleUrl: config.consoleUrl,
     isEmpty,
     async destinationsOf(name) {
-      // A group may lose its people after a message was meant for it.
+      // The group of a message may have lost all its people meanwhile.
       const hearer = await groups.group(await hearerOf(name, { isEmpty }));
       return hearer && hearer.notify.length > 0 ? hearer.notify : usual;
     },

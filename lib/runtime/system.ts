@@ -95,11 +95,11 @@ export interface System extends Ports {
   /** Names this process in claims and leases. */
   readonly hostId: string;
   readonly scheduler: Scheduler;
-  /** The rules as this process knows them: one knowledge for all roles. */
+  /** The rules as this process knows them, shared by all its roles. */
   readonly rules: Rules & SchedulerRules;
   /** Whom the tasks of a workflow are for. */
   readonly peopleFor: PeopleFor;
-  /** Returns the times at which rules are about orders, for the supervisor. */
+  /** Returns a key for the rules of a workflow that are about times. The supervisor wakes orders that have planned for another key. */
   readonly ruleTimers: () => Promise<(workflow: string) => string | undefined>;
   readonly submit: Submit;
   /** Limits the submissions of each client, by API call and by message together. */
@@ -138,7 +138,7 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
     lockPolicy: config.lockPolicy,
     onTerminated: (orderId, record) => emit('workflowTerminated', { orderId, record }),
     ...(onRest ? { onRest: restOf(onRest) } : {}),
-    // Without the figures of the whole system, nobody reads the counts.
+    // The counts of finished orders are read for the overview alone.
     ...(ports.store.addFinished && config.overviewPeriodMs !== undefined ? { finished: createFinishedCounter(ports) } : {}),
     onServiceException: (orderId, error) => emit('servicesExceptionNotHandled', { service: 'store', orderId, error }),
   });

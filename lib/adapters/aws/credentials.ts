@@ -14,7 +14,8 @@ const Place = z.union([
 export type CredentialPlace = z.output<typeof Place>;
 
 /**
- * Reads from the variable `REDRESS_CREDENTIALS` where each credential is stored. @throws SetupError if the deployment did not write it so.
+ * Reads from the variable `REDRESS_CREDENTIALS` where each credential is stored. @throws SetupError unless it has the form that the
+ * deployment writes.
  */
 export function readCredentialPlaces(text: string): ReadonlyMap<string, CredentialPlace> {
   const parsed = z.record(z.string(), Place).safeParse(jsonIn(text));

@@ -4,13 +4,15 @@ import type { Clock } from '#ports/clock';
 import type { Outgoing, Received } from '#ports/queues';
 import { jsonIn } from '#ports/util/json';
 
-/** A fault while its experiment runs, as the places at which it acts or looks on. The engine knows nothing of it. */
+/**
+ * A fault while its experiment runs. Each function is a point at which the fault acts or observes. The engine does not know of the fault.
+ */
 export interface Fault {
-  /** What should happen, in order. */
+  /** Sentences that say what should happen, in order. */
   readonly steps: readonly string[];
   /** Whether a message gets lost when it is sent. */
   loses?(message: Outgoing): boolean;
-  /** Whether nobody takes messages from a queue now. */
+  /** Whether nobody may receive messages of a queue now. */
   silences?(queue: string): boolean;
   /** Called while a silenced queue holds messages. */
   waits?(): void;
@@ -29,9 +31,9 @@ export interface Fault {
 
 /** What a fault of an experiment is created from. */
 export interface FaultContext {
-  /** The agent that it is for; empty for the scheduler. */
+  /** The agent that the fault affects; empty for the scheduler. */
   readonly agent: string;
-  /** How long it lasts. */
+  /** How long the fault lasts, in milliseconds. */
   readonly ms: number;
   readonly clock: Clock;
   /** Records that a step has happened, once. */

@@ -5,8 +5,8 @@ import { aboutOf, type CreateFault } from './fault.ts';
 const isOfScheduler = (queue: string): boolean => queue === queueNames.wakeUps || agentOfReplies(queue) !== undefined;
 
 /**
- * Ends the scheduler after the writes of its next run, and before the queue knows. It is away for a time, and starts again. Its process
- * lives on, because the other roles are in it.
+ * Stops the scheduler after the writes of its next run, before the messages of that run are acknowledged. After `ms`, the scheduler starts
+ * again. The process itself continues, because it also runs the other roles.
  */
 export const killScheduler: CreateFault = ({ ms, clock, happened, interrupt }) => {
   let life: 'first' | 'none' | 'next' = 'first';

@@ -12,7 +12,7 @@ const lookEveryMs = 200;
 
 /** Puts the active faults between the roles and their queues. Without a fault, every call passes through. */
 export function faultyQueues(queues: Queues, active: () => readonly Fault[], clock: Clock): FaultyQueues {
-  /** Deliveries that are not acknowledged, by receipt; of the time of an experiment alone. */
+  /** Deliveries during an experiment that are not acknowledged yet, by receipt. */
   const open = new Map<string, Received>();
   /** Second deliveries that wait for a receive, by queue. */
   const copies = new Map<string, Received[]>();
@@ -31,7 +31,7 @@ export function faultyQueues(queues: Queues, active: () => readonly Fault[], clo
     }
   }
 
-  /** Shows the faults each delivery, and keeps the second ones that they ask for. */
+  /** Passes each delivery to the faults, and keeps a copy if a fault wants a second delivery. */
   function looked(queue: string, messages: readonly Received[]): readonly Received[] {
     for (const message of messages) {
       open.set(message.receipt, message);

@@ -9,8 +9,9 @@ import { faultyQueues } from './queues.ts';
 import { faultyServices, watchedBreakers } from './services.ts';
 
 /**
- * Returns the options of a host with faults that a person may inject. They act between the roles and their ports, and around the function of
- * the scheduler, so no role knows of them. `samples` is called when a person asks for them: most starts do not need their files.
+ * Returns the options of a host with faults that a person may inject. They act between the roles and their ports, and around the function
+ * of the scheduler, so no role knows of them. `samples` is called when a person asks for them: most starts do not need the files of the
+ * samples.
  */
 export function withChaos(options: HostOptions, samples: () => ReadonlyMap<string, Sample>): HostOptions {
   const { app, ports, load, definitions = loadDefinitions(app) } = options;

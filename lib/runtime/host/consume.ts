@@ -17,7 +17,7 @@ export interface ConsumeOptions {
   readonly consumer: string;
   readonly config: Config;
   readonly environment: { readonly [name: string]: string | undefined };
-  /** How long no message may be there before the run ends, in milliseconds. */
+  /** The run ends when the queue has been empty for this time, in milliseconds. */
   readonly idleMs: number;
   readonly clock?: Clock;
 }
@@ -33,7 +33,8 @@ const lookEveryMs = 50;
 const noIssuer = { issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } }, cursorKey: new Uint8Array(32) };
 
 /**
- * Handles the messages of one consumer in this process until none has been there for `idleMs` (PM), beside a running system or without.
+ * Handles the messages of one consumer in this process until its queue has been empty for `idleMs` (PM). Other processes of the system may
+ * run meanwhile, or not.
  *
  * @throws SetupError if the app has no such consumer.
  */
@@ -65,7 +66,10 @@ export async function consumeUntilIdle(options: ConsumeOptions): Promise<Consume
   }
 }
 
-/** Returns queues that report each handled message of one of them. A message that is handled between two looks is seen only here. */
+/**
+ * Returns queues that report each handled message of the queue `watched`. Its depth is read at intervals, so it misses a message that
+ * comes and is handled in between.
+ */
 const heard = (queues: Queues, watched: string, report: () => void): Queues => ({
   ...queues,
   async acknowledge(queue, receipts) {
@@ -74,7 +78,7 @@ const heard = (queues: Queues, watched: string, report: () => void): Queues => (
   },
 });
 
-/** Returns the messages of a queue, with those that are at work or wait for their next delivery. */
+/** Returns the number of messages of a queue, including those that are at work or wait for their next delivery. */
 async function waiting(queues: Pick<Queues, 'depth'>, queue: string): Promise<number> {
   const { visible, inFlight, delayed } = await queues.depth(queue);
   return visible + inFlight + delayed;

@@ -81,7 +81,7 @@ export function startEventSource(
     }
   };
 
-  /** Receives until the source stops. An extra poll ends when another one receives. */
+  /** Receives until the source stops. An extra poll ends as soon as another poll waits for messages. */
   const poll = async (isExtra: boolean): Promise<void> => {
     while (!stopping.signal.aborted) {
       try {

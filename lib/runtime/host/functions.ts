@@ -58,7 +58,7 @@ export async function startFunctions(
   return { entrance, schedules, sources };
 }
 
-/** Returns whether the API would accept the token of a call. The API itself then decides what its bearer may do. */
+/** Returns a function that tells whether the API would accept the token of a call. The API itself then decides what its bearer may do. */
 function bearerCheck({ issuer, clock, store }: System): (authorization: string | null) => Promise<boolean> {
   const authenticate = createAuthentication(issuer, clock, (appClient) => store.clientOfApp(appClient));
   // While the store is unavailable, the API itself answers 503.

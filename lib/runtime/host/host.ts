@@ -139,7 +139,7 @@ async function drain({ system: { clock, queues }, functions, schedules, watching
   drains.abort();
 }
 
-/** Returns 0 if the depth is unknown: the next host receives those messages. */
+/** Returns the number of visible messages of a queue; 0 if it is unknown, because the next host can receive them. */
 const waitingIn = (queues: Queues, queue: string): Promise<number> =>
   queues.depth(queue).then(
     ({ visible }) => visible,

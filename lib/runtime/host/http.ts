@@ -27,7 +27,7 @@ export interface HttpOptions {
   readonly admits?: (authorization: string | null) => Promise<boolean>;
 }
 
-/** Bounds the memory of bodies that are being read. */
+/** The most connections at a time, which limits the memory for bodies that are being read. */
 const connectionsMax = 1_000;
 
 /** Slightly more than the API's limit. The server drops a larger body, and the API refuses the call itself. */

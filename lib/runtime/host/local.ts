@@ -122,7 +122,8 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   say(`    ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   say(`ready ${host.url}`);
   say(`    console ${consoleUrl(host.url, signIn)}`);
-  // After the start, because it reads up to a few thousand orders. A store that is away for a moment is no reason to end.
+  // This check follows the start, because it reads up to a few thousand orders. A store that is unavailable for a moment must not end the
+  // process.
   const unread = (error: unknown): readonly string[] => (isFatal(error) ? gone(error) : []);
   if (opened.isHere) for (const missing of await missingVersions(app.workflows, store).catch(unread)) say(`warn  ${missing}`);
   if (opened.isNew && config.samples && samples().length > 0) await submitSamples(samples(), host);
@@ -132,7 +133,7 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
 const consoleUrl = (url = '', signIn: SignIn | undefined): string =>
   signIn?.kind === 'local' ? `${url}/#/sign-in?code=${signIn.code()}` : `${url}/`;
 
-/** Says which protection an API lacks that other machines reach. */
+/** Returns warnings about protection that is missing if other machines can reach the API. */
 const exposureOf = ({ host, hostNames }: Config): readonly string[] => [
   `The API listens on ${host} without TLS, so its tokens cross the network in clear. Put a proxy with TLS in front of it.`,
   ...(hostNames.length === 0 ? ['The API accepts any Host header. Set HOST_NAMES to the names by which callers reach it.'] : []),

@@ -24,7 +24,7 @@ export interface TroublePrinterOptions {
 /** Number of causes that the printer remembers. */
 const causesMax = 1_000;
 
-/** Returns a function that shows errors of operations to a developer: each cause once, and once what follows from it. */
+/** Returns a function that shows errors of operations to a developer. It prints each cause once, and each of its consequences once. */
 export function createTroublePrinter({ store, definitions, print }: TroublePrinterOptions): (trouble: Trouble) => Promise<void> {
   const printed = new Set<string>();
   const isNew = (key: string): boolean => {
@@ -80,7 +80,7 @@ function causeOf(trouble: Trouble): string {
   return trouble.what === 'was refused' ? (faultIn(trouble.result)?.message ?? '') : '';
 }
 
-/** Returns what follows, without its times: each outcome of a cause is printed once. */
+/** Returns the consequence of an error without times, so that the same consequence of a cause is printed once. */
 function followingOf(trouble: Trouble): string {
   if (trouble.what !== 'threw') return '';
   return trouble.next.does === 'replies' ? `replies ${faultIn(trouble.next.result)?.type}` : trouble.next.does;
