@@ -23,7 +23,7 @@ import { type While, whileLoop } from './while.ts';
 
 /**
  * The behavior of every activity type. A new type needs a file in this folder, its name here and its shape below. The
- * compiler reports whatever is missing.
+ * compiler reports each of these that is missing.
  */
 export const behaviors = {
   askOperator,

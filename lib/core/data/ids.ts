@@ -39,7 +39,7 @@ export const attemptIdOf = ({
 export const requestIdOf = (orderId: string, path: string, attempt: Parameters<typeof attemptIdOf>[0]): string =>
   requestIdFrom(orderId, path, attemptIdOf(attempt));
 
-/** Returns the same id from an attempt id as text: a journal entry stores the path and the attempt id. */
+/** Returns the id of one request from the attempt id as text: a journal entry stores the path and the attempt id. */
 export const requestIdFrom = (orderId: string, path: string, attemptId: string): string => `${orderId}/${path}/${attemptId}`;
 
 /** Returns the path of the step that a request id names, or undefined if it belongs to another order or is malformed. */

@@ -36,11 +36,11 @@ export interface ActivityState {
   /** The children that still have to clean up before it closes. `cleaning`: the first of them has started. */
   readonly cleanUp?: readonly Start[];
   readonly cleaning?: true;
-  /** The activity that waits for it, if that is not the enclosing one: an undo closes to the activity that started it. */
+  /** The activity that waits for this one, if that is not the enclosing one. For an undo, it is the activity that started the undo. */
   readonly parent?: string;
   /** The children that a custom activity has run, if it does not declare that it may run a child again. */
   readonly ran?: readonly string[];
-  /** Where it goes on as soon as its present work is canceled, and these scopes are undone. */
+  /** Where the order goes on (`to`) as soon as the present work of this activity is canceled, and these scopes are undone. */
   readonly resumes?: { readonly to: string; readonly scopes: readonly string[]; readonly local?: unknown };
   /** Of a retry: the variables that activities inside it set, with their values before its first run. */
   readonly vars?: Variables;

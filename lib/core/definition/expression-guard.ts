@@ -72,7 +72,7 @@ function note(reads: Map<string, Read>, { name, position, optional }: Read): voi
   reads.set(name, known ? { ...known, optional: known.optional && optional } : { name, position, optional });
 }
 
-/** Returns the read of `steps.name` or `steps["name"]`: its output, variable or loop must be known before evaluation. */
+/** Returns the read of `steps.name` or `steps["name"]`: the step, variable or loop of that name must be known before evaluation. */
 function readIn(node: ASTNode, names: RootNames): (Read & { readonly root: Root }) | undefined {
   if (node.op !== '.' && node.op !== '.?' && node.op !== '[]' && node.op !== '[?]') return undefined;
   const [of, key] = node.args;

@@ -14,7 +14,7 @@ import type { TransitionBuilder } from './transition-builder.ts';
 import { isKnownDone, noteDone, noteRefused, noteUndone } from './undo-list.ts';
 import { isWithin, pageIn, type Reach, reaches, undoneScope } from './undo-pages.ts';
 
-/** Undoes the newest work left in the scope of the activity at this path. If none is left, that activity continues. */
+/** Undoes the newest work left in the scope that the activity at this path undoes. If none is left, that activity continues. */
 export function undoNext(builder: TransitionBuilder, path: string): void {
   const scope = undoneScope(builder.activity(path));
   const entry = scope === undefined ? undefined : newestOf(builder, { scope, own: ownOf(builder, path, scope) });

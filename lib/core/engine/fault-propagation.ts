@@ -18,7 +18,7 @@ export function raise(builder: TransitionBuilder, path: string, fault: Fault): v
   builder.blockFor(path);
 }
 
-/** Blocks the order for a question to a person, whatever handlers are around it. */
+/** Blocks the order for a question to a person. No handler can catch a question. */
 export function askPerson(builder: TransitionBuilder, path: string, question: Fault): void {
   builder.faulting(path, { ...question, source: path }, true);
   builder.blockFor(path);
@@ -30,7 +30,7 @@ export function propagateFault(builder: TransitionBuilder, path: string, fault: 
   fail(builder, path, fault);
 }
 
-/** Takes a fault of the activity or of a child: its children are canceled, and it cleans up. */
+/** Begins the end of an activity that a fault of its own or of a child has reached: cancels its children, then lets it clean up. */
 export function fail(builder: TransitionBuilder, path: string, fault: Fault): void {
   const node = builder.node(path);
   const cleanUp = builder.behavior(path).handleFault?.(node, builder.local(path), fault, builder.context(path));

@@ -6,7 +6,7 @@ import { continueAll } from './resumption.ts';
 import { restoreTimes } from './suspension.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 
-/** Continues an order after the handler of its exception has ended. After a completed one with `control: 'ready'`, the event is `resumed`. */
+/** Continues an order after the handler of its exception has ended. A completed one with `control: 'ready'` leads to `resumed` instead. */
 export function afterHandler(builder: TransitionBuilder, { place, next }: Extract<Event, { type: 'handlerEnded' }>): void {
   if (builder.state.phase === 'blocked') return;
   restoreTimes(builder);

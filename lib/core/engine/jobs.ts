@@ -106,7 +106,7 @@ function lateUndone(builder: TransitionBuilder, path: string, closing: Closing):
 
 /** Closes a composite whose handler has ended. The order continues behind it; a fault inside the handler propagates further up. */
 function handled(builder: TransitionBuilder, path: string, child: string, closing: Closing): void {
-  // When branches close in the same instant, the last one is reported only after the handler has started.
+  // When branches close in the same instant, the last one is reported only after the handler has started. Its closing is ignored.
   if (!builder.node(path).faultHandlers?.some((handler) => `${path}/${handler.do.name}` === child)) return;
   close(builder, path, closing.result === 'Faulted' || closing.result === 'Canceled' ? closing : succeeded());
 }

@@ -45,7 +45,7 @@ export function withoutMemo(program: Program, state: State, path: string): State
   return rest.length > 0 ? { ...others, memos: Object.fromEntries(rest) } : others;
 }
 
-/** Lets clean-up steps run again after every run. Steps with an undo keep their memo: they are done once and undone once. */
+/** Lets clean-up steps without an undo run again after every run. Steps with an undo keep their memo: they are done and undone once. */
 export function doneNoMore(program: Program, state: State, path: string): State {
   return Object.entries(state.memos ?? {})
     .filter(([each, { outcome }]) => outcome === 'done' && (each === path || isInside(each, path)))

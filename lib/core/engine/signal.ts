@@ -6,7 +6,7 @@ import { isKept } from './size-limit.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { apply } from './verbs.ts';
 
-/** Delivers a signal to the oldest activity that waits for it. Otherwise the state keeps it, within the limits of number and size. */
+/** Delivers a signal to the oldest activity that waits for it, or else keeps it. A signal above the limits of number or size is dropped. */
 export function signal(builder: TransitionBuilder, { name, payload }: Extract<Event, { type: 'signaled' }>): void {
   const waiting =
     builder.state.phase === 'running' ? Object.keys(builder.state.activities).find((path) => awaits(builder, path, name)) : undefined;

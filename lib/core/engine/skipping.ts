@@ -23,7 +23,7 @@ export function skip(builder: TransitionBuilder, path: string, given: Skip): voi
   else closeSkips(builder);
 }
 
-/** Cancels a step, and undoes what it did. Then it starts again, and is skipped. */
+/** Cancels a step, and undoes what it did. Its next start then closes it without a request. */
 function cancelToSkip(builder: TransitionBuilder, path: string, local: StepState): void {
   const { reply } = builder.activity(path) ?? {};
   const canceled = { ...local, mode: 'cancel', phase: 'requested', replacesFormer: true } as const;
@@ -37,7 +37,7 @@ function cancelToSkip(builder: TransitionBuilder, path: string, local: StepState
   answerCanceled(builder, path, reply);
 }
 
-/** Closes the open activities that are skipped, as far as no request of theirs is open. */
+/** Closes the open activities that are to be skipped. A step that must be canceled, confirmed or undone first stays open. */
 export function closeSkips(builder: TransitionBuilder): void {
   if (builder.state.phase !== 'running') return;
   for (const [path, given] of Object.entries(builder.state.skips ?? {})) {

@@ -101,7 +101,7 @@ function failingOf({ step, type }: Cluster, program: Program): Failing | string 
 const diffOf = ({ path, after }: Form, program: Program): readonly string[] =>
   differenceLines(program.nodes.get(path) as unknown as Json, after as unknown as Json);
 
-/** A handler of the whole workflow takes the fault of every step that can raise it. */
+/** Returns the other steps that can raise the fault: a handler of the whole workflow takes it from all of them. */
 const alsoTaken = ({ path }: Form, { program, path: own, fault }: Failing): readonly string[] =>
   path !== rootPath
     ? []

@@ -125,7 +125,7 @@ function undoIn(program: Program, { path, operation }: RequestCommand): readonly
   return undone === undefined ? [] : [{ path: undone, operation }];
 }
 
-/** Returns the undos that follow, whatever the steps behind the write answer. */
+/** Returns the undos that follow in any case: they do not depend on the answers of other steps. */
 const foreseenUndos = (program: Program, { requests }: Forecast): readonly Operation[] =>
   requests.flatMap(({ request, settled }) => (settled ? undoIn(program, request) : []));
 

@@ -14,7 +14,7 @@ const eventsMax = 400;
 
 /** The requests and facts that follow a write if every step answers well. */
 export interface Forecast {
-  /** The facts that follow. `settled`: they follow from the write alone, whatever the steps behind it answer. */
+  /** The facts that follow. `settled`: they follow from the write alone, and do not depend on the answers of steps. */
   readonly facts: readonly { readonly fact: CoreFact; readonly settled: boolean }[];
   /** `unless`: the request waits for a person if one of these steps turns out to be done, because its undo cannot be requested. */
   readonly requests: readonly { readonly request: RequestCommand; readonly settled: boolean; readonly unless?: readonly string[] }[];

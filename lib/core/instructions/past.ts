@@ -11,7 +11,7 @@ export type PastActivity = {
   /** The generation and the attempt of its last request. */
   readonly generation: number;
   readonly attempt: number;
-  /** `open`: it is requested, or has begun. `unknown`: nobody knows how it ended. `gone`: nothing was done. `undone`: it was done before. */
+  /** `open`: it is requested, or has begun. `unknown`: nobody knows how it ended. `gone`: nothing was done. `undone`: done, then undone. */
   readonly outcome: 'open' | 'unknown' | 'done' | 'gone' | 'undone';
   /** It was closed without being done. */
   readonly skipped?: true;

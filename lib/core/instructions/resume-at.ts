@@ -75,7 +75,7 @@ function openAround(activities: Judged['state']['activities'], path: string): st
   return undefined;
 }
 
-/** Returns what the order knows about the activities from the target on, and the outputs that they read. */
+/** Returns the memos and skips of the activities from the target on, and the outputs from before the target that they read. */
 function memosFor(
   { program, state }: TransitionBuilder,
   path: string,

@@ -28,7 +28,7 @@ const contentProblems = (rule: Rule, targets: readonly WorkflowDefinition[], wor
 
 /**
  * Whether a rule fits one version of its workflow: a version that came after the rule may lack what the rule reads. A version that the
- * app lacks fits, and so does one without the step of the rule, at which nothing happens.
+ * app lacks counts as fitting. So does a version without the step of the rule: the rule has no effect there.
  */
 export function fitsVersion(rule: Rule, { name, version }: WorkflowRef, world: RuleWorld): boolean {
   const definition = world.workflows.find((each) => each.name === name && each.version === version);

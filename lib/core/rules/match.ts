@@ -33,7 +33,7 @@ export type Combination =
 
 /**
  * Finds an event for each pattern of a list, the current one among them, all within a time. Each event stands for one pattern. If
- * several choices are possible, the oldest events count. Times are those of the events, whatever the order of their arrival.
+ * several choices are possible, the oldest events count. The times of the events decide, and not the order of their arrival.
  */
 export function combine(
   patterns: readonly EventPattern[],
@@ -54,7 +54,7 @@ export function combine(
   return { isComplete: false, missing };
 }
 
-/** Assigns events to patterns by augmenting paths. The first event is assigned first, and stays assigned. */
+/** Assigns events to patterns by augmenting paths. The first event is assigned first. It may change its pattern, but always keeps one. */
 function assign(patterns: readonly EventPattern[], events: readonly KeptEvent[]) {
   // By index: two entries of a list may be the same object.
   const takenBy = new Map<number, KeptEvent>();

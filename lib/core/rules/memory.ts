@@ -12,7 +12,7 @@ export interface RuleMemory {
   readonly wouldHave?: readonly string[];
   /** How often a rule has acted, by rule and fingerprint. */
   readonly acted?: { readonly [key: string]: number };
-  /** Constraints that were true, or could not be evaluated, after the last write. */
+  /** Constraints whose condition was true (a violation), or could not be evaluated, after the last write. */
   readonly holds?: { readonly [key: string]: 'true' | 'failed' };
 }
 

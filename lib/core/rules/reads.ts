@@ -15,7 +15,7 @@ export interface FreeRead {
 
 const comprehensions = new Set(['map', 'filter', 'all', 'exists', 'exists_one']);
 
-/** Returns the reads of an expression. The entry of a comprehension is not one, whatever its name. */
+/** Returns the reads of an expression. The entry of a comprehension is not a read, even if it has the name of one. */
 export const freeReads = (ast: ASTNode): readonly FreeRead[] => [...readsIn(ast, new Set())];
 
 function* readsIn(node: ASTNode, bound: ReadonlySet<string>): Generator<FreeRead> {

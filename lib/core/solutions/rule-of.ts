@@ -57,7 +57,7 @@ export function ruleOf(solution: Solution, values: SolutionValues, alike: readon
 
 type About = Pick<RuleDraft, 'event' | 'object' | 'condition'>;
 
-/** A condition alone decides about a rule, as it does about its solution. The workflow is named, so that the rule may read the order. */
+/** Returns the event of the rule. A condition of the solution alone decides. The workflow is named, so that the rule may read the order. */
 function eventOf({ appliesWhen, fingerprints }: Solution, alike: readonly Alike[]): Made<About> {
   const known = alike.filter(({ fingerprint }) => fingerprints.includes(fingerprint));
   const workflow = common(known.map((each) => each.workflow));

@@ -214,7 +214,7 @@ class Drafting {
     return { entries: [id], exits: [{ id }] };
   }
 
-  /** Draws a frame. All its flows leave from one node inside it, which shows what has to end before. */
+  /** Draws a frame. All its flows leave from one node inside it: everything before that node ends before the order leaves the frame. */
   private framed(frame: Pick<DrawnFrame, 'kind' | 'title' | 'path'>, inside: () => Part): { readonly id: string; readonly part: Part } {
     const id = `f${++this.count}`;
     const around = this.items;

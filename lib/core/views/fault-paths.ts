@@ -92,7 +92,7 @@ export function faultPathOf(program: Program, path: string, fault: Raised, origi
   // A fault raised by the workflow involves no agent, so there is no later attempt.
   if (end || fault.permanent || origin === 'raised') return { ...found, askedAgain: false, end: end ?? blockedFor(program, fault) };
   const { onExhausted = 'error' } = program.definition;
-  // The retry has used all its runs.
+  // The retries have used all their runs, so the fault blocks the order at once.
   if (retries.length > 0 && onExhausted === 'error') return { ...found, askedAgain: false, end: blockedFor(program, fault) };
   return afterSilence(program, found);
 }
@@ -103,7 +103,7 @@ function blockedFor({ definition: { toOperator, toCaller = [] } }: Program, { ty
   return { kind: 'operator', foreseen: isNamedIn(toOperator) };
 }
 
-/** Returns the retries that catch the fault while they have runs left, and the handler that catches it then. */
+/** Returns the retries that catch the fault while they have runs left, and the handler that catches it after their last run. */
 function wayOf(program: Program, path: string, fault: Raised): { readonly retries: readonly RetryTaken[]; readonly end?: FaultEnd } {
   const used = new Map<string, RetryTaken>();
   for (;;) {
