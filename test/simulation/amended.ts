@@ -4,7 +4,7 @@ import { type Chance, isIn, restoredIn } from './random.ts';
 import type { Services } from './services.ts';
 
 const theme = 19;
-/** The operation that refuses these orders, and how often. */
+/** The operation that refuses these orders, and the probability of a refusal. */
 const ill = 'carrier.ship';
 const refuses = 0.7;
 const within = 150_000;
@@ -13,7 +13,7 @@ const shipping = offers.filter(({ workflow }) => workflow === 'sale' || workflow
 /** Operators give orders handlers of their own, and undo single scopes of them: in one world of fifteen. */
 export function amendOrders(reach: Reach, services: Services, clients: Clients, seed: number): void {
   const chance = isIn(seed, theme);
-  // After a restore, a handler would be ahead of its order.
+  // Worlds with a restore have none: the handler would be newer than the restored order.
   if (!chance || restoredIn(seed)) return;
   reach.around.carriedOut('emitted worlds with amended orders');
   const orders = new Set<string>();
@@ -23,7 +23,7 @@ export function amendOrders(reach: Reach, services: Services, clients: Clients, 
   services.refuses.set(ill, (orderId) => (orders.has(orderId) ? chance.happens(refuses) : (refusedOtherwise?.(orderId) ?? false)));
   for (const orderId of orders) {
     for (let amendments = chance.between(1, 2); amendments > 0; amendments--) amend(reach, clients, chance, orderId);
-    // Other operators leave it alone while faults last, so that a scope is still open.
+    // Other operators leave this order alone while faults last, so that a scope is still open.
     if (chance.happens(0.6)) clients.leftToRuns.add(orderId);
     for (let tries = chance.between(2, 6); tries > 0; tries--)
       reach.around.timeline.after(chance.between(20_000, within), 'an operator undoes a scope', () => clients.compensateScope(orderId));

@@ -56,7 +56,7 @@ export const undeclaredFaults: ReadonlySet<string> = new Set(['TooLate']);
 /** Operations of a service without idempotency. */
 export const atMostOnce: ReadonlySet<string> = new Set(['ledger.enter', 'ledger.post']);
 
-/** With a secret that only the service and the undo may see: see `secretOf`. */
+/** A booking with a secret that only the service and the undo may see: see `secretOf`. */
 const Booking = z.object({ id: z.string(), key: z.object({ code: secret(z.string()) }) });
 /** The content of a safe: its secrets are so short that no text can be searched for them. */
 const Safe = z.object({ id: z.string(), safe: z.object({ pin: secret(z.number()), sign: secret(z.string()), door: z.string() }) });
@@ -87,7 +87,7 @@ const hotel = defineAgent('hotel', {
 const mail = defineAgent('mail', { tell: operation({ input: About, output: Effect, run: nobody }) });
 const ledger = defineAgent('ledger', {
   enter: operation({ input: About, output: Effect, atMostOnce: true, run: nobody, lookup: nobody }),
-  /** Only a person can say whether it was done. */
+  /** If the reply is lost, only a person can say whether the posting was done. */
   post: operation({ input: About, output: Effect, atMostOnce: true, run: nobody }),
   strike: undoing,
 });
@@ -140,7 +140,7 @@ const stay = defineWorkflow('stay', { version: 1, order: Body, toCaller: [NoRoom
   return withOutput(sequence(night, second), { room: night.output.id });
 });
 
-/** No workflow calls it yet: existing callers continue with the older version. */
+/** No workflow calls this version yet: existing callers continue with the older one. */
 const stayLater = defineWorkflow('stay', { version: 2, order: Body, toCaller: [NoRoom] }, ({ order }) => {
   const room = hotel
     .book({ what: order.item })
@@ -208,7 +208,7 @@ const letter = defineWorkflow('letter', { version: 1, order: Sealed }, ({ order 
   return sequence(post, ask, charge(order.item)).on(Refused, ({ compensate }) => compensate());
 });
 
-/** The input of its undo is partly secret. It reuses an existing workflow name, because messages to clients list the known names. */
+/** The input of the lock's undo is partly secret. The workflow has no name of its own: messages to clients list all known names. */
 const staySafely = defineWorkflow('stay', { version: 3, order: Body }, ({ order }) => {
   const lock = hotel.lock({ what: order.item }).undo(({ id, safe: { pin, sign, door } }) => {
     return hotel.unlock({ id, pin, hint: sign, door });
@@ -306,7 +306,7 @@ const voyage = defineWorkflow('voyage', { version: 1, order: Body }, ({ order })
     .on(Refused, ({ compensate }) => compensate()),
 );
 
-/** Handles the exception of another order, by rules alone: see `ruled.ts`. */
+/** Handles the exception of another order. Only rules start it: see `ruled.ts`. */
 const handling = defineWorkflow('handling', { version: 1, order: z.looseObject({ orderId: z.string() }) }, ({ order }) =>
   sequence(reserve(order.orderId), mail.tell({ what: order.orderId }).noUndo()).on(Refused, ({ compensate }) => compensate()),
 );
@@ -393,7 +393,7 @@ export const voyageOffer: (typeof offers)[number] = { workflow: 'voyage', body: 
 export interface Remote {
   asked(operation: string, input: unknown, call: Call<string>): Promise<unknown>;
   looked(operation: string, key: string, call: Call<string>): Promise<unknown>;
-  /** Behind the consumers, in worlds that have them. */
+  /** The handlers behind the consumers, in worlds with consumers. */
   readonly handlers?: Handlers;
 }
 

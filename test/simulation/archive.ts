@@ -59,7 +59,7 @@ async function wrongInForgetting(store: Store, { orders }: History, all: readonl
   const before = times[Math.floor(times.length / 2)] ?? 0;
   const over = all.filter((state) => state.processState === 'Processed' && state.updatedAt < before && state.worklist === null);
   const due = new Set(over.filter(({ orderId }) => isForgotten(orderId)));
-  /** Whether the store may forget it: only together with the order that called it, and not earlier. */
+  /** Whether the store may forget the order: not before the order that called it, if there is one. */
   function isForgotten(orderId: string): boolean {
     const { state, caller } = orders.get(orderId) ?? {};
     return state !== undefined && over.includes(state) && (caller === undefined || isForgotten(caller));

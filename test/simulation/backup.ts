@@ -43,7 +43,7 @@ export class Backup {
 
   private put(table: string, row: Row): void {
     const columns = Object.keys(row);
-    // An order never changes, and its state refers to it.
+    // The row of an order never changes, and its state refers to that row, so an existing row is kept.
     const how = table === 'orders' ? 'IGNORE' : 'REPLACE';
     this.shared.database
       .prepare(`INSERT OR ${how} INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`)
@@ -51,8 +51,8 @@ export class Backup {
   }
 
   /**
-   * Raises the counters of a row past the current ones, and adds the causes since, as the restore tool does. The schema version becomes 1:
-   * a newer program returns its records sooner or later.
+   * Raises the counters of a row past the current ones, and adds the causes since the backup, as the restore tool does. The schema version
+   * becomes 1, because a newer program that had the record would be rolled back at some time.
    */
   private continued(row: Row, now: number): Row {
     const restored = JSON.parse(String(row['head'])) as StateHead;
@@ -67,7 +67,7 @@ export class Backup {
     return { ...row, rev, epoch, worklist, worklistAt, shard, head: JSON.stringify(head) };
   }
 
-  /** Returns what a restore has changed of a state. */
+  /** Returns the fields of a state that a restore has changed. */
   private restoredOf(orderId: string): Partial<StateHead> {
     const head = this.headOf(orderId);
     if (!head) return {};

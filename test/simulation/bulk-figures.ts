@@ -19,7 +19,7 @@ async function wrongInRun(run: BulkRun, store: Store): Promise<readonly string[]
   const isChecked = run.set !== null && run.checked === run.set.count;
   return [
     ...Object.entries(figures).flatMap(([name, figure]) => {
-      // A run that stopped while it was prepared has checked a part of its set.
+      // A run that was stopped during its preparation has checked only a part of its set. The unchecked items do not count as left.
       const counted = name === 'count' ? items.length : of(name) - (name === 'left' && !isChecked ? items.length - run.checked : 0);
       return figure === counted ? [] : [`bulk figures: ${run.id} counts ${figure} ${name}, but its items are ${counted}`];
     }),

@@ -19,7 +19,7 @@ export class BulkRuns {
     return this.all.some((run) => isFree(run, now));
   }
 
-  /** Counts the outcomes of their orders and the ends of the runs, by name. */
+  /** Counts the outcomes of the runs' orders and the ends of the runs, by name. */
   happened(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     const add = (what: string, by: number): void => void counts.set(what, (counts.get(what) ?? 0) + by);
@@ -31,12 +31,12 @@ export class BulkRuns {
     return counts;
   }
 
-  /** Returns the runs that begin no order before others have a verdict. A rule may have suspended one of these, so that a person must resume it. */
+  /** Returns the runs that wait for verdicts before they begin another order. A rule may have suspended an order without a verdict. */
   heldByOrders(): readonly BulkRun[] {
     return this.all.filter((run) => run.state === 'running' && unverifiedOf(run) > 0 && unverifiedOf(run) >= unverifiedMax(run));
   }
 
-  /** Describes the runs that are not over. `mayFollow`: a run may follow orders that wait for a person. */
+  /** Describes the runs that are not over. `mayFollow`: leaves out runs that only wait for verdicts, because these may need a person. */
   unrest(mayFollow: boolean): readonly string[] {
     const held = mayFollow ? this.heldByOrders() : [];
     const isOver = (run: BulkRun): boolean =>

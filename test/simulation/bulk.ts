@@ -12,13 +12,13 @@ const theme = 11;
 /** The operation that refuses the orders, until some time after the first ones were submitted. */
 const ill = 'carrier.ship';
 const illForMs = [50_000, 120_000] as const;
-/** How often it refuses an order afterwards. */
+/** The probability that the operation refuses an order afterwards. */
 const refusesStill = 0.2;
 const preparesAfterMs = [35_000, 140_000] as const;
 const looksEveryMs = [300, 5_000] as const;
 /** How long a process stands still, and how long an operator waits for the turn of an order. */
 const standsStill = { ms: [500, 60_000], withinMs: 15_000 } as const;
-/** The share of the orders about which nobody decides apart from the runs while faults last. */
+/** The share of the orders that people leave to the bulk runs while faults last. */
 const leftShare = 0.7;
 
 const kinds = ['resubmit', 'resubmit', 'resubmit', 'resubmit', 'compensate', 'cancel', 'terminate'] as const;
@@ -26,7 +26,7 @@ const names = ['ada', 'grace'] as const;
 
 /** Returns the random sequence of bulk runs; undefined if this world has none. */
 export const bulkIn = (seed: number): Chance | undefined =>
-  // After a restore, outcomes would be ahead of their orders.
+  // Worlds with a restore have none: the recorded outcomes would be newer than the restored orders.
   restoredIn(seed) ? undefined : isIn(seed, theme);
 
 /** Many orders are blocked for one reason, and operators give them one instruction: in one world of fifteen. */
@@ -164,7 +164,7 @@ class Operators {
     around.timeline.after(standsStill.withinMs, 'no order has its turn', stop);
   }
 
-  /** Once faults are over, nobody keeps a run waiting. */
+  /** Returns an operator's action on a run; undefined to wait. Once faults are over, operators no longer wait. */
   private actionOn({ state, pause }: BulkRun): BulkAction | undefined {
     const { chance } = this;
     const isLast = this.reach.around.faults.over;
@@ -176,7 +176,7 @@ class Operators {
     return state === 'running' && chance.happens(0.12) ? 'pause' : undefined;
   }
 
-  /** Makes a call again until it is answered. If there are two answers, one counts. */
+  /** Repeats a call until it is answered. If two attempts are answered, only the first answer counts. */
   private call(what: string, work: (bulk: Bulk, host: SimulatedHost) => Promise<Then>): void {
     let isAnswered = false;
     this.clients.persist('operator', `${what} a bulk run`, async (host) => {

@@ -24,7 +24,7 @@ export async function wrongInCauses(store: Store, history: History, now: number,
     counted.total += exceptions.total;
     counted.open += exceptions.open;
   }
-  // Orders that were forgotten, or that a restore took back, stay in the figures.
+  // The figures still count orders that were forgotten, or that a restore took back. So they add up only in other worlds.
   if (wrong.length > 0 || !isWhole) return wrong;
   const groups = await exceptionGroups(store, now);
   const sums = { total: 0, open: 0 };

@@ -21,7 +21,7 @@ interface How {
   readonly onAnswer?: (answer: 'accepted' | 'refused') => void;
   /** Whether the operator reads the preview first. */
   readonly foresees?: boolean;
-  /** Whether the workflow does not accept the answer in it. */
+  /** Whether the decision contains an answer that the workflow does not accept. */
   readonly isWrong?: boolean;
 }
 
@@ -57,7 +57,7 @@ export interface Reach {
 export class Clients {
   /** Number of unanswered calls. */
   waiting = 0;
-  /** Orders about which nobody decides by themselves as long as faults last: bulk runs do. */
+  /** Orders about which people do not decide one by one as long as faults last, mostly because bulk runs do. */
   readonly leftToRuns = new Set<string>();
   private readonly reach: Reach;
   /** Orders that a newer program currently has. */
@@ -133,7 +133,7 @@ export class Clients {
     const { around, shared } = this.reach;
     around.timeline.after(around.chance.between(500, 90_000), 'a newer program writes', () => {
       if (around.faults.over || shared.last.get(orderId)?.state.processState !== 'Processing') return;
-      // An order that is submitted twice may be due for this twice.
+      // For an order that is submitted twice, this may be planned twice. It happens once.
       if (this.newer.has(orderId)) return;
       this.newer.add(orderId);
       shared.rewrite(orderId, 2);
@@ -350,7 +350,7 @@ export class Clients {
       const { outcome } = observation;
       around.record(observation);
       around.narrate(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
-      // The caller of a call that was repeated meanwhile does not hear its answer.
+      // If the call was repeated meanwhile, its caller does not hear the answer to this attempt.
       if (ifMatch !== undefined && answer.outcome !== 'unreadable' && mine === tries)
         around.record({ type: 'decided', orderId, reason: key, seenRev: ifMatch, answer });
       // The order may have been submitted, but not stored yet: the caller repeats the call a few times.

@@ -26,7 +26,7 @@ export const messageTypes: { readonly [consumer: string]: readonly string[] } = 
 /** The short-lived types of `statuses`. */
 export const shortLived = ['status'];
 
-/** Judged at once, counted, dropped, closed: each consumer treats its failures in another way. */
+/** Each consumer treats failures in a different way: it judges them at once, counts them, drops messages, or closes its channel. */
 export const channels: ChannelPolicies = {
   reports: { maxFailures: 2 },
   receipts: { judge: 'count', maxFailures: 1, batchSize: 1, closesAfter: 1000 },

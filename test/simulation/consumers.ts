@@ -14,19 +14,19 @@ import { type Chance, isIn, restoredIn } from './random.ts';
 import type { Surroundings } from './surroundings.ts';
 
 const theme = 17;
-/** How many messages each consumer gets, in bursts, and until when. */
+/** The number of bursts for each consumer, the number of messages in a burst, and the time until the last burst. */
 const bursts = [3, 6] as const;
 const burst = [1, 9] as const;
 const brokenBurst = 7;
 const sentWithinMs = 150_000;
 /** Conversations with good messages only. A message without a conversation is one by itself. */
 const conversations = ['one', 'two', 'three'];
-/** The share of bad messages in the others, and of each kind among them. */
+/** The share of bad messages outside these conversations; of them, the malformed and the deadly ones. Of all messages, some come twice. */
 const badShare = 0.6;
 const malformedShare = 0.15;
 const deadlyShare = 0.2;
 const twiceShare = 0.15;
-/** How long a handler takes: less than a message runs alone. */
+/** Milliseconds of a handler: less than the two seconds for which a message of a failed batch runs alone. */
 const handledInMs = [1, 1200] as const;
 const earlyMs = [5_000, 90_000] as const;
 const looksEveryMs = 5_000;
@@ -170,7 +170,7 @@ export class ConsumerDesk {
       const at = isClosed ? (opensAt ?? timeline.now + this.chance.between(...opensAfterMs)) : undefined;
       const isDue = at !== undefined && timeline.now >= at;
       if (isDue) this.open(clients, consumer);
-      // Nothing more will come, so nothing closes the channel any more.
+      // No more messages will come, so the channel cannot close again, and the operator stops looking.
       if (this.bursts === 0 && !reach.queues.occupied().includes(names.messages(consumer))) return;
       this.look(reach, clients, consumer, isDue ? undefined : at);
     });

@@ -12,7 +12,7 @@ const finishedToo = 0.3;
 
 /** Damages several orders, including finished ones; people decide on them before the end. */
 export function corrupt(reach: Reach, clients: Clients, seed: number): void {
-  // A separate random sequence: without damage, the other events of a world stay the same.
+  // A separate random sequence, so that damage changes no other random choice of a world.
   const chance = chanceOf(seed + 3_000_017);
   if (!chance.happens(worldsWith)) return;
   let at = chance.between(5_000, firstMaxMs);

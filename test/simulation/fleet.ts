@@ -37,7 +37,7 @@ const sweepMs = 3_600_000;
 const looksAgainMs = 1_000;
 /** How long messages for a consumer are gathered into batches. */
 const gatheredMs = 500;
-/** The schedule of the sweeper does not depend on the start of a process. */
+/** The longest time until the first sweep. The schedule of the sweeper does not depend on the start of a process. */
 const firstSweepMaxMs = 600_000;
 
 /** The functions that a schedule starts, and what it gives them. */

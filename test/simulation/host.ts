@@ -324,7 +324,7 @@ export class SimulatedHost implements WatchedProcess {
     }
   }
 
-  /** Returns the time of the timeout. Some runs get a much shorter one; only those are warned before it. */
+  /** Returns the time of the timeout. Some runs get a much shorter timeout, and a warning before it. */
   private limit(spec: FunctionSpec, stopping: AbortController): number {
     const { timeline, faults, chance } = this.around;
     // A sweep is short and rare, so it gets a second chance of a shorter timeout.

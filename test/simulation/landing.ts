@@ -87,8 +87,8 @@ export const reach: { readonly [kind in AnyFault]: Reach } = {
 type CellName = `${AnyFault} x ${Role}`;
 
 /**
- * Cells that fewer than 12 of 1,500 worlds fill, however often each does: a sample of worlds may leave them empty.
- * Every other cell is almost certainly filled: with an average of 12 worlds, it stays empty once in 150,000 samples.
+ * Cells that faults hit in fewer than 12 of 1,500 worlds, no matter how often in each: a sample of worlds may leave them empty.
+ * Every other cell is almost certainly hit: with 12 worlds on average, it stays empty once in 150,000 samples.
  */
 export const rare: ReadonlySet<CellName> = new Set<CellName>([
   'client queue gone x client',

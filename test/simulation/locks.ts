@@ -18,7 +18,7 @@ const beyondMs = [100, 20_000] as const;
 /** Operators lock orders, work on them alone, and give them back or go away: in one world of fifteen. */
 export function lockOrders(reach: Reach, clients: Clients, seed: number): void {
   const chance = isIn(seed, theme);
-  // After a restore, an order would have an inbox without a lock.
+  // Worlds with a restore have no locks: a restored order would have an inbox without its lock.
   if (!chance || restoredIn(seed)) return;
   for (let number = chance.between(3, 5); number > 0; number--) {
     const orderId = clients.submitSomething(900 + number, chance.pick(offers));
@@ -106,7 +106,7 @@ class Holder {
     });
   }
 
-  /** Makes a call until it is answered; that another operator has the order is an answer. */
+  /** Repeats a call until it is answered. A refusal because another operator has the order is an answer, too. */
   private call(what: string, work: (scheduler: Scheduler, id: string) => Promise<string>, then?: () => void): void {
     const name = this.clients.nameFor(what);
     let tries = 0;

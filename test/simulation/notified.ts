@@ -23,7 +23,7 @@ export const dueSoon = { TASK_DUE_SECONDS: '900', TASK_REMINDER_SECONDS: '300' }
 
 /** Returns the random sequence of messages for people; undefined if this world has no notifier. */
 export const notifiedIn = (seed: number): Chance | undefined =>
-  // A restore puts the records of orders back and leaves those of tasks, and an order that is forgotten takes its tasks with it.
+  // No notifier with a restore, which leaves the records of tasks as they are, or with forgotten orders, which take their tasks with them.
   restoredIn(seed) || (!limitedIn(seed) && firstLivesIn(seed)) ? undefined : isIn(seed, theme);
 
 /** People hear of their tasks, claim and comment them, and change what they hear: in one world of fifteen. */
@@ -34,7 +34,7 @@ export function notifyPeople(reach: Reach, clients: Clients, chance: Chance | un
   for (let changes = chance.between(0, 3); changes > 0; changes--) putGroup(reach, clients, chance);
   for (let number = chance.between(5, 12); number > 0; number--) {
     const orderId = clients.submitSomething(1300 + number, chance.pick(offers));
-    // Operators leave it alone while faults last, so its task stays open.
+    // Operators leave this order alone while faults last, so its task stays open.
     if (chance.happens(0.5)) clients.leftToRuns.add(orderId);
   }
   for (let acts = chance.between(6, 14); acts > 0; acts--)

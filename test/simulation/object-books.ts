@@ -17,8 +17,8 @@ interface Books {
 }
 
 /**
- * Returns how the histories differ from the books of the warehouse: each line about used objects has its entry there, each reader of a write
- * that was undone knows it, and nobody has noted an undo of a write that he has not read (S46).
+ * Returns how the histories differ from the books of the warehouse: each line about used objects has its entry there, each order that has
+ * read an undone write knows of the undo, and no order has noted the undo of a write that it has not read (S46).
  */
 export function wrongInBooks(ledger: readonly LedgerLine[], history: History, toleranceMs: number): readonly string[] {
   const lines = ledger.map((line) => ({ ...line, ...stepOf(line.key) }));

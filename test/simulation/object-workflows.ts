@@ -29,7 +29,7 @@ const receipt = defineWorkflow('receipt', { version: 1, order: Deal }, ({ order 
   ).on(Refused, ({ compensate }) => compensate()),
 );
 
-/** Only reads, and ends soon: the consumer of what others write. A refused lot stops it before a person. */
+/** Only reads, and ends soon: the consumer of what others write. If a lot is refused, the order waits for a person. */
 const withdrawal = defineWorkflow('withdrawal', { version: 1, order: Deal, toOperator: [Refused] }, ({ order }) =>
   sequence(check(order.lot), delay({ seconds: order.wait }), take(order.lot), check(order.to).named('check-again')),
 );

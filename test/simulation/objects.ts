@@ -5,13 +5,13 @@ import { type Chance, isIn, restoredIn, themeOf } from './random.ts';
 import type { Services } from './services.ts';
 
 const theme = 13;
-/** How many lots a world has, and one with many orders. */
+/** The number of lots in a usual world, and in one with many orders. */
 const lotsOf = { few: 3, many: 25 } as const;
 /** How long orders wait between their steps, and before their end. */
 const waitSeconds = [0, 40] as const;
 const lastSeconds = [20, 160] as const;
 const actsAfterMs = [20_000, 240_000] as const;
-/** How long the warehouse works, and how often it refuses an order. */
+/** How long an operation of the warehouse takes, and the probability that the warehouse refuses it. */
 const worksMs = [500, 35_000] as const;
 const refusedShare = 0.15;
 const recoveredShare = 0.7;
@@ -19,7 +19,7 @@ const recoveredShare = 0.7;
 const recoveredAgainShare = 0.4;
 /** How long the warehouse takes to undo. */
 const undoesMs = [200, 25_000] as const;
-/** How many messages about undone writes are lost. */
+/** The share of messages about undone writes that are lost; then the share of orders that people cancel or undo without a recovery. */
 const lostShare = 0.25;
 const undoneShare = 0.2;
 
@@ -45,7 +45,7 @@ const rules = [
     object: { workflow: 'withdrawal' },
     action: { kind: 'recover' },
   }),
-  // A consumer recovers, and so its own consumers hear of it.
+  // An order that has read an undone write recovers, so the orders that have read its own writes hear of it.
   rule('recover-consumer', { event: { kind: 'exception', type: 'Inconsistent' }, action: { kind: 'recover' } }),
   rule('recover-late', {
     event: { kind: 'order-age', afterSeconds: 70 },
@@ -56,7 +56,7 @@ const rules = [
 
 /** Whether the orders of a world share objects: one world of fifteen. */
 const objectsIn = (seed: number): Chance | undefined =>
-  // After a restore, the records of uses would be ahead of their orders.
+  // Worlds with a restore have none: the records of uses would be newer than the restored orders.
   restoredIn(seed) ? undefined : isIn(seed, theme);
 
 /** Many orders read and write the same objects, and people and rules undo some of them by recovery and some without. */
@@ -64,7 +64,7 @@ export function shareObjects(reach: Reach, services: Services, clients: Clients,
   const chance = many === undefined ? objectsIn(seed) : themeOf(seed, theme);
   if (!chance) return;
   reach.around.carriedOut('emitted shared objects');
-  // A random sequence of its own, so that the choices below do not depend on it. A world with many orders has no such trouble.
+  // A separate random sequence, which leaves the choices below as they are. A world with many orders has no slow undos and lost messages.
   const further = many === undefined ? themeOf(seed, theme + 100) : undefined;
   if (further) {
     services.lasts.set('stock.release', () => further.between(...undoesMs));

@@ -104,7 +104,7 @@ export class Shared {
   readonly channels: Channels;
   /** The limits of DynamoDB, in worlds that apply them. */
   limits: Limits | undefined;
-  /** Hears each announcement. */
+  /** Called for each announcement. */
   onAnnounced: ((announcement: Announcement) => void) | undefined;
   /** Called when a process of bulk runs reads an order, before it gives it an instruction. */
   onBulkTurn: ((host: SimulatedHost) => void) | undefined;

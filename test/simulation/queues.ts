@@ -63,7 +63,7 @@ export class SimulatedQueues {
     this.around.record({ type: 'sent', queue, body, delayMs });
     this.remember(message);
     const victim = () => this.victimOn(queue, body);
-    // No sender repeats a message that no role understands. It is never lost, because the laws check that it reaches a person.
+    // No sender repeats a message that no role understands yet (`isPutBack`). It is never lost: the laws check that it reaches a person.
     const isMissed = mayBeLost.test(queue) && !isPutBack(body);
     if (isMissed && !faults.over && !faults.calm && this.daysLate?.happens(daysLateShare)) this.putDaysLate(queue, body, this.daysLate);
     if (isMissed && (faults.hits('message lost', queue, victim) || this.isLostNews(queue, body, victim)))

@@ -41,7 +41,7 @@ export const isIn = (seed: number, theme: number): Chance | undefined => {
 
 /**
  * Returns the random sequence of a restore of the table; undefined if this world has none. The restore puts records back and removes none,
- * so what is kept beside the orders would be ahead of them: such worlds leave other themes out.
+ * so records beside the orders would be newer than the restored orders. Worlds with a restore leave out the themes with such records.
  */
 export const restoredIn = (seed: number): Chance | undefined => isIn(seed, 5);
 

@@ -45,7 +45,7 @@ const rules: readonly Draft[] = [
     withinSeconds: 60,
     action: tell,
   }),
-  // Operators remind each other of suspended orders at the end.
+  // Nobody plans to resume these orders: at the end of a world, operators resume all suspended orders.
   rule('hold', { event: { kind: 'order-age', afterSeconds: 40 }, action: { kind: 'suspend' }, timesPerOrder: 1 }),
   rule('too-late', {
     event: { kind: 'order-age', afterSeconds: 90 },
@@ -78,7 +78,7 @@ const within = 240_000;
 /** Rules that change while orders run, and exceptions from outside, in one world of fifteen. */
 export function rulePeople(reach: Reach, clients: Clients, seed: number): void {
   const chance = isIn(seed, 10);
-  // After a restore, the versions of rules would be ahead of the rules.
+  // Worlds with a restore have no such rules: the recorded versions would be newer than the restored rules.
   if (!chance || restoredIn(seed)) return;
   reach.around.carriedOut('emitted rules of people');
   for (let changes = chance.between(6, 14); changes > 0; changes--) changeRule(reach, clients, chance);

@@ -106,7 +106,7 @@ export class Services {
     return true;
   }
 
-  /** Fails with an error that quotes the input, as services like to do. */
+  /** Fails with an error that quotes the input, as many services do. */
   private fails(operation: string, input: unknown): never {
     throw new TransientFailure(`${operation} does not answer to ${JSON.stringify(input)}.`);
   }

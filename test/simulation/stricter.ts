@@ -12,8 +12,8 @@ const lastsMs = [10_000, 120_000] as const;
 /** The share of orders whose inputs the stricter schema refuses. */
 const share = 0.7;
 /**
- * Durations of the operations with a stricter schema: most requests are resent, and at-most-once operations end just
- * before their deadline.
+ * Durations of the operations with a stricter schema. They are so long that most requests are resent, and that at-most-once
+ * operations end just before their deadline.
  */
 const slow = new Map<string, readonly [number, number]>([
   ...['stock.reserve', 'bank.charge'].map((operation) => [operation, [300, 40_000]] as const),

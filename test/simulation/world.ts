@@ -47,11 +47,11 @@ const deployedSeeds = 7_000_003;
 const restMs = 12 * hour;
 /** The supervisors' interval in worlds that last for a day or longer: messages come days late, or a receiver is gone for a day. */
 const longPeriodMs = 60_000;
-/** A message is given up after a day, the task about it is a message to admins, and summaries of open tasks have pauses of a day. */
+/** The added time in worlds with a notifier: it gives a message up after a day, reports that to admins, and sums up tasks once a day. */
 const peopleLateMs = 4 * goneMs;
 /** The most rounds in which people decide on waiting orders at the end. */
 const roundsMax = 8;
-/** The most events of a world: one that needs more never comes to rest. */
+/** The maximum number of events in a world. A world with more counts as one that never comes to rest. */
 const eventsMax = 150_000;
 /** Faults end after this many events: during a day-long outage of the bus, each retry is an event. */
 const troubleEventsMax = 30_000;
@@ -149,7 +149,7 @@ export class World implements Surroundings {
     const writesAndSendsAtomically = this.chance.happens(0.5) && !this.limited;
     const cut = this.chance.pick(['together', 'apart'] as const);
     this.pace = this.chance.happens(0.02) ? paces.days : this.chance.happens(0.1) ? paces.hour : paces.minutes;
-    // A deployment that takes longer than an hour is a person's business.
+    // No rollout in worlds that last for days: after an hour, messages for the new version go to a person.
     this.isRollout = this.pace !== paces.days && this.chance.happens(0.3) && !this.limited && !this.firstLives;
     this.edited =
       this.pace === paces.days || this.isRollout || this.limited || this.firstLives || restoredIn(seed) ? undefined : isIn(seed, 16);
@@ -196,7 +196,7 @@ export class World implements Surroundings {
     this.judge = new Judge(this.history, this.setting);
     this.shared = new Shared(this, this.queues, writesAndSendsAtomically);
     if (this.limited) this.shared.limits = new Limits(this);
-    // After a restore, earlier messages are gone for good.
+    // Worlds with a restore have no late messages: a restore removes all earlier messages for good.
     this.queues.daysLate = restoredIn(seed) ? undefined : isIn(seed, 16);
     const periodMs = this.chance.pick(this.pace.periodsMs);
     const notified = notifiedIn(seed);
@@ -234,7 +234,7 @@ export class World implements Surroundings {
     return { ...this.services.remoteFor(host), ...(handlers ? { handlers } : {}) };
   }
 
-  /** An announcement starts the bulk function, unless it comes to nobody. */
+  /** Starts the bulk function when an announcement of a waiting run arrives. A lost announcement never comes here. */
   private hear(detailType: string): void {
     if (detailType === 'Bulk Run Waiting')
       this.timeline.after(this.chance.between(5, 4000), 'a bulk run waits', () => this.fleet.startBulk());

@@ -67,7 +67,7 @@ export function instructionsFor({ run }: World): readonly OrderInstruction[] {
   ];
 }
 
-/** Returns a recovery at each activity. That of the whole order is what `compensate` is, from any state. */
+/** Returns a recovery at each activity except the whole order, whose recovery is the same as `compensate`. */
 export const recoveriesFor = ({ run }: World): readonly OrderInstruction[] =>
   [...run.program.nodes.keys()].flatMap((path) => (path === 'order' ? [] : [{ kind: 'recover', path } as const]));
 
@@ -105,7 +105,7 @@ function applied({ run }: World, state: State, content: EventContent & { readonl
   return transition;
 }
 
-/** Carries the instruction out against the services, until nothing is undone or confirmed. Returns the steps that were undone. */
+/** Carries the instruction out against the services, until no undo and no confirmation is left. Returns the steps that were undone. */
 export const carryOut = (world: World, given: Given): readonly string[] => carriedOut(world, given).undone;
 
 /** Does what `carryOut` does, as long as `goesOn` says. Returns the state after it, too. */

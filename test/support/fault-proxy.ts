@@ -144,7 +144,7 @@ function refuse({ incoming, response }: Call, status: number, body: object): voi
   response.end(JSON.stringify(body));
 }
 
-/** Each service words it differently. */
+/** Returns the error code for a throttled call, which differs from service to service. */
 function throttleOf({ headers }: IncomingMessage): string {
   const target = String(headers['x-amz-target']);
   if (target.startsWith('DynamoDB')) return 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException';

@@ -12,5 +12,5 @@ export function temporaryFolder(): TemporaryFolder {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** The data folder of an embedded system in such a folder. */
+/** The data file of an embedded system in a temporary folder. */
 export const dataFile = ({ path }: TemporaryFolder): string => join(path, 'redress.sqlite');

@@ -49,7 +49,7 @@ export function isCleanUp(program: Program, { done }: Progress, ensure: string, 
   const lives = [before.activities[ensure], after.state.activities[ensure]];
   if (lives.some((life) => life?.cleaning)) return true;
   if (lives.some((life) => (life?.local as { readonly last?: true } | undefined)?.last)) return false;
-  // It begins and ends within one event.
+  // The last part may begin and end within one event, so that no state shows it.
   const closesCanceled = after.facts.some((fact) => fact.type === 'ActivityClosed' && fact.path === ensure && fact.result === 'Canceled');
   return closesCanceled || !done.has(`${ensure}/${first.name}`);
 }

@@ -15,7 +15,7 @@ export const orderRecord = (orderId: string, more: Partial<OrderRecord> = {}): O
   ...more,
 });
 
-/** Its state, claimed and running. */
+/** The state of an order, claimed and running. */
 export const stateRecord = (orderId: string, more: Partial<StateRecord> = {}): StateRecord => ({
   schemaVersion: 1,
   orderId,
@@ -70,7 +70,7 @@ export async function put(
   return record;
 }
 
-/** The next write. */
+/** Returns the record of the next write. */
 export const next = <T extends StateHead>(state: T, more: Partial<NoInfer<T>> = {}): T => ({ ...state, rev: state.rev + 1, ...more });
 
 export const headOf = ({ blob: _, ...head }: StateRecord): StateHead => head;

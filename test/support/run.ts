@@ -17,8 +17,6 @@ import { pageOut } from '#core/engine/undo-pages';
 import { createHistory, requestsIn } from './history.ts';
 import { deepFreeze, throughJson } from './workflows.ts';
 
-/** An event as a test writes it: the run adds the time and the epoch. */
-
 /** One instance under test. Every event is checked against the laws of the core. */
 export interface Run {
   readonly program: Program;
@@ -27,12 +25,13 @@ export interface Run {
   /** Milliseconds since 1970. */
   now: number;
   epoch: number;
-  /** Whether it was ended as a whole: from outside, for its caller, or by a fault that goes to its caller. */
+  /** Whether the order was ended as a whole: from outside, for its caller, or by a fault that goes to its caller. */
   wasEnded: boolean;
   /** All requests, oldest first. */
   readonly requests: RequestCommand[];
   /** Each event, with its facts. */
   readonly turns: { readonly at: number; readonly event: Event; readonly facts: readonly CoreFact[] }[];
+  /** Applies an event. The run adds its time and its epoch. */
   happen(happening: EventContent): Transition;
   /** Returns the newest request of a step. */
   latestRequest(path: string): RequestCommand;

@@ -123,7 +123,7 @@ const isComposite = (kind: Kind): boolean => (composites as readonly string[]).i
 
 const undoBy = (input: Template, agent = 'agent'): Step => step('undo', { agent, operation: 'undo', input }) as Step;
 
-/** The step's own output, and sometimes a value that may be missing. */
+/** An undo whose input is the step's own output, and sometimes also a value that may be missing. */
 const undoOf = (name: string, number: number, agent = 'agent'): Step =>
   undoBy({ of: { $cel: `steps.${name}.key` }, ...(number % 20 === 19 ? { needs: { $cel: 'vars.v1' } } : {}) }, agent);
 

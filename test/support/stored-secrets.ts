@@ -43,7 +43,7 @@ const queues = ['submissions', 'worker-requests', 'worker-replies', 'wake-ups'];
 interface Submitted {
   readonly orderId: string;
   readonly card: string;
-  /** Texts whose hash somebody could compute who knows the card. */
+  /** Texts that somebody who guesses the card could hash, to compare with stored hashes. */
   readonly guesses: readonly string[];
 }
 
@@ -129,7 +129,7 @@ export const storedIn = (folder: string, desk: Desk): string =>
     JSON.stringify(desk.announced()),
   ].join('\n');
 
-/** Returns the owners of the texts that occur in a stored text. It is read once for each length of a text, however many there are. */
+/** Returns the owners of the texts that occur in a stored text. The stored text is read once for each length, not once for each text. */
 function ownersIn(stored: string, texts: readonly (readonly [text: string, owner: string])[]): readonly string[] {
   const found = new Set<string>();
   for (const [length, alike] of Map.groupBy(texts, ([text]) => text.length)) {
@@ -161,7 +161,7 @@ export const confirmedIn = (stored: string, guesses: readonly string[]): readonl
     ),
   );
 
-/** Returns what the key file opens of everything that is stored: each text that one of its keys decrypts, also in pages that are no longer used. */
+/** Returns each stored text that a key of the key file decrypts, also in pages of the database that are no longer used. */
 export function openedWithFile(folder: string, stored: string, desk: Desk): string {
   const keys = JSON.parse(readFileSync(join(folder, 'keys.json'), 'utf8')) as { readonly [day: string]: string };
   const orderIds = [...new Set(stored.match(/ord_[a-z2-7]{52}/g))];
@@ -177,7 +177,7 @@ export function openedWithFile(folder: string, stored: string, desk: Desk): stri
         found.push(plain.toString('latin1'), inflated(plain));
         return { plain, about };
       } catch {
-        // Another key or another record.
+        // The text belongs to another key or another record.
       }
     return undefined;
   };

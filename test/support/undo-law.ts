@@ -83,7 +83,7 @@ export class UndoLaw {
     this.gone.delete(path);
   }
 
-  /** Its parts are undone with it; it counts as new as the newest of them. */
+  /** Notes a composite that one undo undoes as a whole. It takes the place of its parts, and becomes the newest work. */
   private closedAsAWhole(path: string): void {
     const parts = this.work.filter((each) => each.isKnown && isInside(each.path, path));
     if (parts.length === 0 && this.work.some((each) => each.path === path)) return;
