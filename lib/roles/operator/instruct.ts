@@ -54,7 +54,7 @@ export type Instruct = (orderId: string, decision: Given, how: How) => Promise<I
 interface How {
   /** Names the call, so that a write that applied it is recognized. */
   readonly id: string;
-  /** The operator who calls. An order that he has locked follows him alone. */
+  /** The operator who calls. An order that an operator has locked accepts instructions of that operator alone. */
   readonly caller?: string;
   /** The `rev` that the order must have. */
   readonly ifMatch?: number;
@@ -88,7 +88,7 @@ export function createInstructing(
 
   async function decideOnce(find: Find, ...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed | 'lost'> {
     const { ifMatch, dryRun = false } = how;
-    // Reasons refer to the time before the read: else a slow read could refuse a call that was carried out meanwhile.
+    // Refusals are judged as of the time before the read. Otherwise a slow read could refuse a call that was carried out meanwhile.
     const readAt = clock.now();
     const found = await find(orderId);
     if (!found) return { outcome: 'not-found' };
@@ -216,7 +216,7 @@ const nothingToDo = refusal(
   'The order has already done what this asks for, so nothing would change. Look at its present state.',
 );
 
-/** Whether the order goes on with what the decision brings. A constraint never keeps a person from stopping or ending an order. */
+/** Whether constraints apply to the decision: the order goes on after it. They never keep a person from stopping or ending an order. */
 const keepsGoing = ({ kind }: Given): boolean => !endings.has(kind);
 const endings: ReadonlySet<Given['kind']> = new Set([
   'report',
@@ -258,7 +258,7 @@ function contentOf(decision: Given, past: Past, solution: UsedSolution | undefin
 /**
  * Converts an error of a decision that would violate an invariant or a size limit to a refusal.
  *
- * @throws the error if it is another one.
+ * @throws any other error, as it is.
  */
 function refusedWrite(error: unknown, { dryRun }: How): Instructed {
   if (error instanceof InvariantError || error instanceof StateTooLargeError)

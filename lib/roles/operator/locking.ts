@@ -37,7 +37,7 @@ export interface Locking {
    */
   lock(orderId: string, options: LockOptions & { readonly seconds: number; readonly reason: string }): Promise<Locked>;
   /**
-   * Ends the lock, and has the messages that met it taken up. `anyones`: an admin may end the lock of another person.
+   * Ends the lock, and has the messages that came during the lock taken up. `anyones`: an admin may end the lock of another person.
    *
    * @throws InstanceLockedError when another person holds it.
    */
@@ -58,7 +58,7 @@ export function createLocking(
 ): Locking {
   type Found = NonNullable<Awaited<ReturnType<typeof orders.load>>>;
 
-  /** Writes one change of the lock, again after each lost race. `change` returns the message that makes it, or why there is none. */
+  /** Writes one change of the lock; tries again after each lost race. `change` returns the message to apply, or why there is none. */
   async function write(
     orderId: string,
     { beside }: LockOptions,

@@ -17,7 +17,7 @@ export interface Examination {
   /** The number of journal lines, and of the pages that hold the older ones. */
   readonly lines: number;
   readonly pages: number;
-  /** A sentence that says where the journal ends too early, or where it and the state differ; absent if it tells the state. */
+  /** A sentence that says where the journal ends too early, or where it and the state differ; absent if they agree. */
   readonly difference?: string;
 }
 
@@ -67,7 +67,7 @@ export function createRebuilding(
     const isOthers = record.heldBy !== personHolder(by) && isHeldByOther(record, hostId, clock.now());
     if (isOthers) throw new InstanceLockedError(orderId, record.heldUntil ?? clock.now(), lockHolderOf(record));
     if (!examined.refolded.ok) {
-      // If the state is missing, this read replaces it, so that the order comes to a person.
+      // If the state is missing, this read stores a stand-in for it. Then the order is quarantined, and a person hears of it.
       await orders.load(orderId).catch(ignoreDamage);
       return { outcome: 'infeasible', found };
     }

@@ -33,14 +33,14 @@ export function withPayloadSealed(order: Order, decision: Given, key: OrderKey, 
   if (decision.kind === 'skip' && decision.output !== undefined)
     return { ...decision, output: withSecretsSealed(decision.output, secretOutputAt(program, path), key, random, `${path}#`) };
   if (decision.kind !== 'replace-input') return decision;
-  // A mask stands for the secret that is there, and is replaced later.
+  // A mask stands for the secret that the step has now, which replaces the mask later.
   const seal = (secret: Json, pointer: string): Json => (secret === mask ? mask : sealed(secret, `${path}#input${pointer}`, key, random));
   return { ...decision, input: withReplaced(decision.input, secretInputAt(order, path), seal) };
 }
 
 type Restarting = Extract<Given, { kind: 'restart' }>;
 
-/** Encrypts the secrets of the body of a new order. A mask stands for the secret that is there, and is replaced later. */
+/** Encrypts the secrets of the body of a new order. A mask stands for the secret of the present order, which replaces the mask later. */
 function restartSealed({ program, programs }: Order, decision: Restarting, seal: (secret: Json, at: string) => Json): Restarting {
   const { order: body, version } = decision;
   const { name } = program.definition;
@@ -55,7 +55,7 @@ function secretInputAt({ program, schemas }: Order, path: string): readonly stri
   return isRemote(node) ? secretPointers(schemas.of(node.agent, node.operation)?.input) : [];
 }
 
-/** Returns the secret fields that any activity marks that takes the signal, or any question without a name. */
+/** Returns the fields that any activity which takes the signal marks secret. Without a signal: those that any question marks. */
 function pointersOf({ nodes }: Program, signal?: string): readonly string[] {
   const found = [...nodes.values()].flatMap((node) => {
     if (signal === undefined) return node.activity === 'askOperator' ? secretPointers(node.answer) : [];

@@ -33,7 +33,7 @@ export interface OverviewKeeperOptions {
   readonly everyMs: number;
 }
 
-/** Keeps the overview up to date. Each supervisor does, and the figures of several are the same. */
+/** Keeps the overview up to date. Each supervisor does so, and all of them compute the same figures. */
 export interface OverviewKeeper {
   /** Forgets the orders of the last pass. */
   begin(): void;
@@ -80,7 +80,7 @@ export function createOverviewKeeper(options: OverviewKeeperOptions): OverviewKe
       try {
         await write(now);
       } catch (error) {
-        // The orders that are due do not wait for figures.
+        // A failure here must not stop the pass: orders that are due do not wait for figures.
         if (isFatal(error)) throw error;
         telemetry.log('warn', 'cannot write the overview', { error });
       }
@@ -122,7 +122,7 @@ async function figuresAt(now: number, overdue: number, last: Overview | undefine
   };
 }
 
-/** Returns the submission of the oldest order that the last sweep saw and that is still not finished. */
+/** Returns when the oldest unfinished order was submitted; infinity if all those that the last sweep kept as the oldest are finished. */
 async function oldestOf(store: Store): Promise<number> {
   for (const { orderId, submittedAt } of (await stepCounts(store))?.oldest ?? []) {
     const head = await store.head(orderId).catch(() => undefined);
@@ -155,7 +155,7 @@ async function channelFigures(
   };
 }
 
-/** Returns the last hour. It counts only the minutes that the last overview does not have yet, or may have had too early. */
+/** Returns the last hour. It counts only the minutes that the last overview does not have yet, or may have counted too early. */
 async function minutesUntil(now: number, last: Overview | undefined, store: Store): Promise<readonly MinuteFigures[]> {
   const present = now - (now % minuteMs);
   const known = new Map(last?.perMinute.map((minute) => [minute.at, minute]));

@@ -43,9 +43,9 @@ export interface Overview {
   readonly oldestLiveSeconds: number | null;
   /** `claimed`: figures of an older version lack it. */
   readonly tasks: { readonly open: Count; readonly claimed?: Count; readonly overdue: Count };
-  /** Open exceptions of the last 30 days. Those of stuck undos count, whose orders are not in Error. Figures of an older version lack them. */
+  /** Open exceptions of the last 30 days. They include those of stuck undos, whose orders are not in Error. Absent in old figures. */
   readonly exceptions?: { readonly open: Count };
-  /** The groups of alike exceptions with the most that are open. */
+  /** The groups of alike exceptions that have the most open ones. */
   readonly groups: readonly ExceptionGroup[];
   readonly channels: readonly ChannelFigures[];
   /** The last hour, the oldest minute first. */

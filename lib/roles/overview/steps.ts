@@ -9,7 +9,7 @@ import type { Store } from '#ports/store';
 
 /** The orders of one version of a workflow that are not finished. */
 export interface VersionCounts {
-  /** All of them. */
+  /** Unfinished orders in all states. */
   live: number;
   /** Orders at work by the path of the step, without turns of loops. The next deadline of an order names its step. */
   running: { [path: string]: number };
@@ -23,7 +23,7 @@ export interface StepCounts {
   readonly asOf: number;
   /** By `name@version`. */
   readonly versions: { readonly [ref: string]: VersionCounts };
-  /** The oldest of them. */
+  /** The oldest unfinished orders. */
   readonly oldest: readonly Aged[];
 }
 
@@ -120,8 +120,8 @@ export function createCurrentSteps({
 }
 
 /**
- * Returns the orders that are not finished, by version and step. A store that can find them counts now. Otherwise the last sweep has
- * counted, and orders in Error alone are counted now.
+ * Returns the orders that are not finished, by version and step. If the store can find them, they are counted now. Otherwise the counts
+ * are those of the last sweep, and only orders in Error are counted now.
  */
 async function currentSteps(store: Pick<Store, 'unfinished' | 'list' | 'document'>, now: number): Promise<StepCounts> {
   const counter = createStepCounter();

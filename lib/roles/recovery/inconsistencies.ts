@@ -28,11 +28,11 @@ export interface Inconsistency {
   /** The id of the exception, or else of the order, that led to the recovery. An older process does not name it. */
   readonly causedBy?: string | undefined;
   readonly uses: readonly { readonly path: string; readonly object: string }[];
-  /** The order of the cause hears that there were more consumers than one undo tells. */
+  /** Set in the message to the order whose write was undone: there were more consumers than one undo notifies. */
   readonly isTooMany?: true | undefined;
 }
 
-/** When consumers are looked for again, and how often at most: for a day. */
+/** Interval between two looks for consumers of one undo, and the largest number of looks. Together they cover a day. */
 const nextLookMs = 900_000;
 const looksMax = 96;
 
@@ -81,7 +81,7 @@ async function without<T>(all: readonly T[], isDone: (each: T) => Promise<boolea
   return open;
 }
 
-/** Whether an order has noted an undo. An order that is gone, or that nobody can read, is not told any more. */
+/** Whether an order has noted an undo. True also for an order that is gone or damaged: it needs no further message. */
 async function hasNoted(orderId: string, id: string, store: Ports['store']): Promise<boolean> {
   try {
     const found = await store.load(orderId);

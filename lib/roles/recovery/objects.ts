@@ -38,7 +38,7 @@ export const objectWrites = ({ orderId, path, closedAt: at, seq, reads, writes }
   });
 };
 
-/** Stores what a step has used. A record that exists is the same one. Rejects if one cannot be stored. */
+/** Stores what a step has used. A record that exists already has the same content, and stays. Rejects if one cannot be stored. */
 export async function storeObjects(entry: ObjectsEntry, store: Pick<Documents, 'putDocument'>): Promise<void> {
   for (const { document, loadedRev } of objectWrites(entry)) await store.putDocument(document, loadedRev);
 }

@@ -40,7 +40,7 @@ export function folded(order: Order, lines: readonly StoredEntry[], visit?: (mom
   return wrong === undefined ? result : { ok: false, reason: wrong };
 }
 
-/** Does what `folded` does, without a look at the record of the order: another version of its workflow may have other time limits. */
+/** Does what `folded` does, but does not compare the result with the record: another version of the workflow may have other time limits. */
 export function explained(order: Order, lines: readonly StoredEntry[], visit?: (moment: FoldedMoment) => void): Folded {
   try {
     return { ok: true, instance: foldedState(order, lines, visit) };
@@ -157,7 +157,7 @@ class Fold {
     return 1;
   }
 
-  /** Whether the run of notes that contains this line has its events. */
+  /** Whether events were kept for the adjacent expiry notes from this line on. */
   private isKept(line: StoredEntry): boolean {
     const end = this.lines.findIndex((each, index) => index >= this.at && !isExpiry(each));
     const run = this.lines.slice(this.at, end < 0 ? undefined : end);
@@ -188,7 +188,7 @@ class Fold {
     return refuse(line, `does not follow from the lines before it. ${wrong[0]}`);
   }
 
-  /** After a restore from a backup, a request is the first to tell the order's new epoch. */
+  /** Returns the epochs that the event of a line may have. After a restore from a backup, only a request tells the order's new epoch. */
   private epochsFrom({ seq, at }: StoredEntry): readonly number[] {
     const request = this.lines.find((each) => each.type === 'StepRequested' && each.seq >= seq && each.at === at);
     const epoch = request?.type === 'StepRequested' ? Number(/#(\d+)\./.exec(request.attemptId)?.[1]) : this.epoch;

@@ -14,8 +14,8 @@ export interface MissingPorts {
 
 /**
  * Gives an order whose state is missing an unreadable one, so that the order is quarantined and comes to a person. The last lines of its
- * journal were part of the state, so nobody knows them, and the order cannot go on by itself. It knows its exceptions and tasks by their
- * records, and gives their numbers to no others. Resolves to whether the order has a state now.
+ * journal were part of the state, so nobody knows them, and the order cannot go on by itself. The records of its exceptions
+ * and tasks show which numbers new ones must not have. Resolves to whether the order has a state now.
  */
 export async function putMissing(orderId: string, ports: MissingPorts, now: number): Promise<boolean> {
   const order = await ports.store.orderWithoutState(orderId);
@@ -33,7 +33,7 @@ export async function putMissing(orderId: string, ports: MissingPorts, now: numb
   return true;
 }
 
-/** Most exceptions, and most tasks, that are read: those with the highest numbers. More are not open at the same time. */
+/** At most so many exceptions, and so many tasks, are read: those with the highest numbers. More are not open at the same time. */
 const recordsMax = 100;
 
 async function causeRecords(orderId: string, store: Pick<Store, 'listed'>): Promise<readonly Document[]> {
@@ -43,7 +43,7 @@ async function causeRecords(orderId: string, store: Pick<Store, 'listed'>): Prom
   return (await allSettledOrThrow([read('EXCEPTION'), read('TASK')])).flatMap(({ items }) => items);
 }
 
-/** The time and the number of failures that the lost state had are unknown. A person ends the order, so that they are never used. */
+/** Stand for the limits of the lost state, which are unknown. They are never used, because a person ends the order. */
 const unknownLimits = { stepMs: 60_000, maxFailures: 3 };
 
 /** Returns a state that stands for the missing one: claimed at some time, with counters above all that any process has seen. */

@@ -61,6 +61,6 @@ export function otherEvents({ program, orderId }: Known, state: State, line: Cor
   return [...timed, { type: 'replied', requestId, sentAt: 0, reply: { status: 'failed', fault: line.fault } }];
 }
 
-/** Whether an older program has hidden a secret in the only place where it kept the reply. */
+/** Whether the event is a reply with a masked secret. An older program kept no other copy of the reply, so the secret is lost. */
 export const isHidden = (event: EventContent): boolean =>
   event.type === 'replied' && event.reply.status === 'succeeded' && JSON.stringify(event.reply.output).includes(mask);

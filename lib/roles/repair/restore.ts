@@ -53,7 +53,10 @@ function numberOf(entry: OutboxEntry, orderId: string): number {
   return entry.orderId === orderId ? entry.seq : 0;
 }
 
-/** Returns the causes of an order whose state is lost, from the documents in its partition. Those of a forgotten order of the same id are none. */
+/**
+ * Returns the causes of an order whose state is lost, from the documents in its partition. Documents of a forgotten order with the same id
+ * do not count.
+ */
 export function causesIn(
   documents: readonly Document[],
   { submittedAt }: Pick<StateHead, 'submittedAt'>,

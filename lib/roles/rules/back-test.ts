@@ -124,7 +124,7 @@ interface Tested {
   readonly typesOf: (type: string) => readonly string[];
 }
 
-/** Undefined: the condition was false, the list of events incomplete, or the order is forgotten or cannot be read. */
+/** Tests one exception. Undefined: the condition is false, the list of events is incomplete, or the order is forgotten or unreadable. */
 async function testOne({ exception, event, rule, set, typesOf }: Tested, ports: Ports): Promise<BackTested | undefined> {
   const { store, definitions } = ports;
   const { orderId, workflow, submittedAt, at, handling } = exception;
@@ -146,7 +146,7 @@ async function testOne({ exception, event, rule, set, typesOf }: Tested, ports: 
   return { orderId, exceptionId: exception.id, at, wouldHave: decision.action, whatHappened };
 }
 
-/** Returns what an expression of the rule may read: as far as it is still known, as it was then. */
+/** Returns the values that the rule may read, as they were at the time of the exception, as far as they are still known. */
 function valuesOf(exception: ExceptionRecord, loaded: Loaded, journal: readonly JournalEntry[] | undefined): Situation['values'] {
   const { path, after, attempt, at } = exception;
   const { step, ...values } = valuesAt({ loaded, instance: loaded.instance }, path ?? undefined, exception);
@@ -158,7 +158,7 @@ function valuesOf(exception: ExceptionRecord, loaded: Loaded, journal: readonly 
   };
 }
 
-/** Most exceptions of one order that a list of events may need. */
+/** A list of events may need at most so many earlier exceptions of the order. */
 const earlierMax = 100;
 
 /** Returns the exceptions of the same order before this one, oldest first. */

@@ -29,7 +29,7 @@ const current = 'CURRENT';
 const partCharacters = 110_000;
 const partsMax = 100;
 
-/** Stays for processes that have just read the pointer to it. */
+/** A superseded book stays for this long, because processes may have just read the pointer to it. */
 const supersededMs = 86_400_000;
 
 export const emptyBook: StoredBook = { book: { rules: [], modes: {} }, generation: 0, hash: '' };
@@ -44,14 +44,14 @@ export async function readBook(store: Reads, known: StoredBook = emptyBook, trie
   if (found === known.hash) return { ...known, generation: pointer.rev };
   const parts = await store.documents(collections.ruleSet(found), undefined, partsMax);
   const text = parts.map(({ content }) => String(content['text'])).join('');
-  // The parts were removed after the pointer had moved on.
+  // Parts are missing: they were removed after the pointer had moved to a newer book. The next try reads that one.
   if (hashOf(text) !== found && triesLeft > 0) return readBook(store, emptyBook, triesLeft - 1);
   if (hashOf(text) !== found)
     throw new Error(`The rules of generation ${pointer.rev} are incomplete in the store. Restore the table, or write the rules again.`);
   return { book: bookIn(JSON.parse(text)), generation: pointer.rev, hash: found };
 }
 
-/** Writes a book in place of the one that was read, with other new documents in the same transaction. Returns whether no other change came first. */
+/** Writes a book in place of the one that was read, together with `beside`. Returns `lost` if another change came first. */
 export async function writeBook(
   store: Documents,
   before: StoredBook,
@@ -94,6 +94,6 @@ export function mergedRules(appRules: readonly Rule[], { rules, modes }: RuleBoo
     return change ? { ...rule, mode: change.mode, version: rule.version + change.changes } : rule;
   });
   const ids = new Set(ofApp.map(({ id }) => id));
-  // An app that declares a rule of the same id later comes first.
+  // If the app has come to declare a rule with the id of a person's rule, the rule of the app counts.
   return [...ofApp, ...rules.filter(({ id }) => !ids.has(id))].toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }

@@ -156,7 +156,7 @@ const versionDocument = (id: string, entry: RuleVersion): Document => ({
   content: JSON.parse(JSON.stringify(entry)) as JsonObject,
 });
 
-/** Returns the last version of a rule that does not exist now: its versions go on after a deletion. */
+/** Returns the number of the last version of a rule that does not exist now. If the rule is written again, the numbers go on from it. */
 async function lastVersion(store: Documents, id: string): Promise<number> {
   const [last] = await store.documents(collections.rule(id), undefined, 1);
   return Number(last?.content['version'] ?? 0);

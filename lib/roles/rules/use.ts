@@ -16,7 +16,7 @@ interface Ports {
   readonly rules: Pick<Rules, 'rule' | 'put'>;
 }
 
-/** Most stale rules that a process remembers to have announced. */
+/** A process remembers at most so many stale rules as announced. */
 const announcedMax = 10_000;
 
 /**
@@ -37,7 +37,7 @@ export function createRuleUse(ports: Ports): (order: RuledOrder, use: RuleUse) =
     const id = `${rule.ruleId}@${rule.version}/${workflow}`;
     if (announced.has(id)) return;
     const known = await ports.store.document(collections.staleRules, id);
-    // A process that dies in between announces it once more, under the same id.
+    // If a process dies between the alert and its record, the alert is sent again, under the same id.
     if (!known) {
       await publishAlert(publisher, staleAlert(id, rule, workflow, clock.now()));
       await ports.store.putDocument({ collection: collections.staleRules, id, rev: 1, content: { at: clock.now() } }, 0);

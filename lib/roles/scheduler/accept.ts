@@ -21,8 +21,8 @@ interface AcceptTools {
 }
 
 /**
- * Applies messages for one order in one write. Requeues `again` after too many lost races, and while another host holds the lease.
- * Keeps them while a person has locked the order.
+ * Applies messages for one order in one write. `again`: the messages as they were received. They are requeued after too many lost races,
+ * and while another host holds the lease. They are kept while a person has locked the order.
  * If it rejects, the messages must be redelivered. Rejects with NewerMessageError when only a newer version can read the order.
  */
 export type Accept = (orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]) => Promise<void>;
@@ -53,7 +53,7 @@ export function createAccept(options: AcceptOptions, { orders, writer, settings 
       await requeue(again, Math.min((loaded.record.heldUntil ?? now) - now, delayMaxMs));
       return { outcome: 'written' };
     }
-    // The write of a rebuilt instance names other messages as its cause, so a redelivered one is answered before it.
+    // The write of a rebuilt instance replaces `lastBy`, which shows that a message was applied. So its requests are sent before that.
     const isSentFirst = isUnsent(loaded.record) || (loaded.rebuilt === true && isLastWrite(loaded, incoming));
     if (isSentFirst) await writer.sendAgain?.(loaded);
     const planned = await orders.planOf(loaded, incoming, now);

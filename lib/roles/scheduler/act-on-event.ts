@@ -112,7 +112,7 @@ function raised(draft: Draft, acting: Acting, fault: Fault, toPerson: boolean): 
   return applyEvent(draft, { type: 'reported', fault: { ...fault, ...(path === undefined ? {} : { source: path }) } });
 }
 
-/** Asks a person: by the task of the exception that this write has opened, or by one of its own. */
+/** Asks a person: by the task of the exception that this write has opened, or else by a task for this alone. */
 function asked(draft: Draft, { decision, eventId }: Acting, wishes: Parameters<typeof withTask>[2]): Draft {
   const { diagnosis } = draft;
   if (diagnosis && diagnosis.blocked === draft.instance.state.blocked)
@@ -132,11 +132,11 @@ function suspended(draft: Draft, acting: Acting): Draft {
   return asked(patchRecord(applyEvent(draft, { type: 'suspended' }), { suspended: true }), acting, wishes);
 }
 
-/** Begins to undo the order, also one that is in Error or suspended. */
+/** Begins to undo the order, even if it is in Error or suspended. */
 const compensated = (draft: Draft, decision: Decision): Draft =>
   draft.instance.state.ending ? draft : applyEvent(freed(draft, decision), { type: 'canceled', outcome: 'compensated' });
 
-/** Has an order go on that is in Error or suspended. */
+/** Lets an order that is in Error or suspended go on. */
 function freed(draft: Draft, { ruleId }: Decision): Draft {
   const next = patchRecord({ ...draft, ruledBy: ruleId }, { processState: 'Processing', fault: null, suspended: false });
   return next.record.lockedBy === null ? lock(next) : next;

@@ -90,7 +90,7 @@ export function actOnException(before: Draft, { blocked, seq, fingerprint }: Sto
 /** The compiler reports a kind of action without a case. A rule of a newer process may have such a kind: it does nothing. */
 export const unknownAction = <T>(_action: never, nothing: T): T => nothing;
 
-/** Gives the order an instruction of a rule. A mask in it stands for the secret that is there. */
+/** Gives the order an instruction of a rule. A mask in it stands for the secret that the order has now. */
 export function instructed(draft: Draft, instruction: Instructed): Draft {
   const { program, order } = draft.loaded;
   const asked = { program, state: draft.instance.state, subject: subjectOf(order), past: new Map() };
@@ -116,7 +116,7 @@ export const wishesOf = (
   };
 };
 
-/** A suspended order needs a person: a task of the kind `rule`. */
+/** Suspends the order, and opens a task of the kind `rule`: a person must resume the order. */
 function suspended(draft: Draft, { ruleId, executor }: Decision, acted: Acted): Acted {
   if (acted.how !== 'acted') return acted;
   const text = `The rule ${ruleId} has suspended the order. Resume it, or end it.`;
@@ -142,7 +142,7 @@ export const withTask = (draft: Draft, cause: string, wishes: TaskWishes): Draft
 /** Returns the path of the activity that an exception is about. One from outside may be about an activity that has not begun. */
 const placeOf = ({ path, fault, reported }: Blocked): string => (reported ? (fault.source ?? path) : path);
 
-/** Returns why an action cannot be carried out at the activity of the exception: only the values of the order tell. */
+/** Returns why an action cannot be carried out at the activity of the exception. The check of a rule cannot tell without an order. */
 export function refusalOf(draft: Draft, blocked: Blocked, action: DecidedAction): string | undefined {
   if (action.kind === 'handle') return handlerRefusal(draft);
   if (action.kind === 'recover') {
@@ -169,7 +169,7 @@ function notNowFailed({ loaded: { program }, instance: { state } }: Draft, path:
   return undefined;
 }
 
-/** An exception from outside is about a step that is at work, or has not begun. */
+/** Returns why an action cannot be carried out on the step of an exception from outside. The step must be at work or not begun yet. */
 function notNowReported({ loaded: { program }, instance: { state } }: Draft, path: string, kind: string): string | undefined {
   const place = whereIs(program, state, path);
   if (place === 'ahead') return undefined;

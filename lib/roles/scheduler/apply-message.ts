@@ -135,10 +135,10 @@ function givenFact(draft: Draft, instruction: Instruction, said: JsonObject) {
   return { type: 'InstructionGiven', kind, by, reason, before, ...(Object.keys(said).length > 0 ? { after: said } : {}) } as const;
 }
 
-/** Whether an instruction of this kind leaves the tasks of the order to somebody. */
+/** Whether an instruction of this kind leaves the tasks of the order open, for a later decision. */
 const leavesTasks = (kind: Instruction['kind']): boolean => kind === 'suspend' || kind === 'acknowledge';
 
-/** A person has decided about the order: what rules asked of people is done. */
+/** Ends the tasks that rules have opened, because a person has decided about the order. */
 function withoutTasks(draft: Draft, kind: Instruction['kind']): Draft {
   if (!draft.instance.rules?.tasks || leavesTasks(kind)) return draft;
   const { tasks: _, ...rules } = draft.instance.rules;

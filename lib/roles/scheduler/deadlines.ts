@@ -91,7 +91,7 @@ function sinceOf(entry: OutboxEntry): number {
 /** Returns the pause before the outbox is sent again: a tenth of the age of its oldest entry, within the limits. */
 export function outboxPauseMs(outbox: readonly OutboxEntry[], now: number): number {
   const waited = outbox.map((entry) => now - sinceOf(entry));
-  // An earlier time moves the order in the worklist, which costs two write units. Records of objects are no news for anybody.
+  // An earlier time moves the order in the worklist, which costs two write units. Nobody waits for the records of objects.
   const leastMs = outbox.every(isObjectsEntry) ? outboxMaxMs : outboxMs;
   return Math.min(outboxMaxMs, Math.max(leastMs, ...waited.map((ms) => (Number.isFinite(ms) ? Math.round(ms / 10) : 0))));
 }
@@ -111,7 +111,7 @@ function claimOf(steps: readonly Deadline[]): DueFor {
   };
 }
 
-/** Returns until when a counted expiry must not count again. Other writes keep it until the step is requested again. */
+/** Returns until when a counted expiry must not count again. Other writes keep this time until the step is requested again. */
 export function countedUntil({ nextDueAt, nextDueFor }: Pick<StateRecord, 'nextDueAt' | 'nextDueFor'>): number | undefined {
   return (nextDueFor?.kind === 'request' ? nextDueAt : nextDueFor?.waitsUntil) ?? undefined;
 }

@@ -47,7 +47,7 @@ export interface Draft {
   readonly stale?: readonly StaleRule[];
   /** The number of rules in a row that have raised or signaled what happens now. */
   readonly rulesRound?: number;
-  /** The rule that has ended what was open. */
+  /** The rule whose action closes the open causes. */
   readonly ruledBy?: string;
   /** The number of the exception from outside that this transition takes. */
   readonly reported?: { readonly seq: number; readonly by: string; readonly causedBy?: string };

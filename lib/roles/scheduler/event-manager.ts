@@ -10,12 +10,12 @@ import { asksAboutTimes, dueEvents, noteLate } from './rule-times.ts';
 import { stepsAt, valuesAt } from './rule-values.ts';
 import { noteDryUndos, noteRuledUndo } from './ruled-undos.ts';
 
-/** Most times that one write asks the rules about what the rules did in it. */
+/** In one write, the rules are asked at most so many times about what they have done in the same write. */
 const turnsMax = 12;
 
 /**
  * Asks the rules about the age of the order and about late steps, before the steps are requested again. An exception of the same write
- * comes first: the times are due again after it, and what a rule does about them must not hide it.
+ * comes first: the times are due again after it, and an action about a time must not hide the exception.
  */
 export function askAboutTimes(draft: Draft): Draft {
   const { instance, loaded } = draft;
@@ -26,8 +26,8 @@ export function askAboutTimes(draft: Draft): Draft {
 }
 
 /**
- * Asks the rules about the exception that stops the order, and then about the other events of the write. What a rule does may be an event
- * again.
+ * Asks the rules about the exception that stops the order, and then about the other events of the write. An action of a rule
+ * may be an event, too, about which the rules are asked.
  */
 export function askAboutWrite(draft: Draft): Draft {
   let next = noteDryUndos(askRules(withoutTasksOfRules(draft)));
@@ -45,7 +45,7 @@ export function askAboutWrite(draft: Draft): Draft {
   return next;
 }
 
-/** An order that ends needs no decision of a person any more. */
+/** Ends the tasks of rules when the order ends: it needs no decision of a person any more. */
 function withoutTasksOfRules(draft: Draft): Draft {
   const { instance, loaded } = draft;
   if (!instance.rules?.tasks || instance.state.phase !== 'closed' || loaded.instance.state.phase === 'closed') return draft;
@@ -70,6 +70,6 @@ function ask(draft: Draft, happened: Happened): Draft {
   return main ? actOnEvent(noted, happened, main) : noted;
 }
 
-/** Whether the rules read outputs that only the journal has. They may do so at an event of trouble. */
+/** Whether the rules read outputs that only the journal has. Only rules about events of trouble may do so. */
 const needsJournal = ({ settings: { rules }, loaded, record }: Draft, kind: RuleEventKind): boolean =>
   rules !== undefined && !loaded.pages && troubleKinds.has(kind) && isAnyOutputRead(rules, kind, record.workflow.name);

@@ -20,7 +20,7 @@ import { noteDecided } from './note-decided.ts';
 import { causeOf, closeCause, detectionOf } from './record-causes.ts';
 import { valuesAt } from './rule-values.ts';
 
-/** Most exceptions that one write may handle. A person looks at the next one. */
+/** Rules handle at most so many exceptions in one write. The next one goes to a person. */
 const turnsMax = 12;
 
 /**
@@ -43,7 +43,7 @@ export function askRules(draft: Draft): Draft {
   return next;
 }
 
-/** Has the exception that stops the order handled as a rule has decided. No other rule is asked. */
+/** Handles the exception that stops the order, as a rule has decided. No other rule is asked. */
 export function handleByRule(draft: Draft, decision: Decision): Draft {
   const { blocked } = draft.instance.state;
   if (!blocked) return draft;
@@ -137,7 +137,7 @@ function decisionsFor(draft: Draft, { exception, blocked }: Detected, { round }:
   return decide(rules, { orderId, workflow, event, values }, draft.instance.rules?.memory);
 }
 
-/** Whether a rule failed or was stopped. A person decides about it, and no other rule. */
+/** Whether the fault says that a rule failed or was stopped. A person decides about such a fault, and no other rule. */
 const isOfRule = ({ type }: Fault): boolean => type === ruleFaults.failed || type === ruleFaults.stopped;
 
 function eventOf({ loaded: { program } }: Draft, exception: ExceptionRecord, { fault, at }: Blocked): RuleEvent {
@@ -155,7 +155,7 @@ function eventOf({ loaded: { program } }: Draft, exception: ExceptionRecord, { f
   };
 }
 
-/** Records an exception that a rule has handled. The order is not in Error, although the supervisor may have put it there. */
+/** Records an exception that a rule has handled. If the supervisor has put the order into Error, it leaves Error. */
 function handled(draft: Draft, { cause, exception, open }: Detected, handling: Handling): Draft {
   const freed = draft.record.processState === 'Error' ? patchRecord(draft, { processState: 'Processing', fault: null }) : draft;
   if (open) return closeCause(freed, open, handling);

@@ -25,7 +25,7 @@ export function handleFinished(draft: Draft, instruction: Instruction): Draft {
   return (record.open ?? []).filter(isReport).map(handlerOf).reduce(startHandler, draft);
 }
 
-/** Notes the end of a handler. If it did not complete what it was to do for a finished order, a person hears of it. */
+/** Notes the end of a handler. If it was begun for a finished order and did not complete, a person hears of it. */
 export function afterHandler(draft: Draft, ended: Extract<Incoming, { type: 'handled' }>): Draft {
   const handler = draft.instance.rules?.handlers?.find(({ seq }) => seq === ended.seq);
   const noted = handlerEnded(draft, ended);

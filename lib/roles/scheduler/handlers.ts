@@ -71,7 +71,7 @@ const handleEntry = ({ record }: Draft, seq: number, again?: number): OutboxEntr
   message: { v: 1, type: 'handle', orderId: record.orderId, seq },
 });
 
-/** Whether its order is suspended until this handler has ended. */
+/** Whether the order with the exception is suspended until this handler has ended. */
 export const isAwaited = ({ control }: RunningHandler): boolean => control !== 'parallel';
 
 /** Asks again for the handlers for which a suspended order has waited long: the message that began one, or its answer, may be lost. */
@@ -88,7 +88,7 @@ export function askHandlersAgain(draft: Draft): Draft {
   };
 }
 
-/** A person has resumed the order: the handlers for which it waited change nothing in it any more. */
+/** Forgets the handlers for which the order waited, after a person has resumed it. Their end then changes nothing in it. */
 export const withoutHandlers = (draft: Draft): Draft =>
   draft.instance.rules?.handlers
     ? withHandlers(
@@ -155,7 +155,7 @@ function resumedAt(draft: Draft, handler: RunningHandler): Draft {
   return applyEvent(free(draft), { type: 'handlerEnded', place, next });
 }
 
-/** Returns the message of a handler that has ended to the order whose exception it handles; none for other orders. */
+/** Returns the message with which an ended handler tells the other order of its end; none if the ended order is no handler. */
 export function handledReplyOf(
   { orderId, outcome, fault }: Pick<StateRecord, 'orderId' | 'outcome' | 'fault'>,
   { handles }: OrderRecord,

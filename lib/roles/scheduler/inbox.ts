@@ -41,16 +41,16 @@ async function keep(store: Documents, orderId: string, { delayMs: _, ...message 
 }
 
 /**
- * Sends the kept messages before the write after which time runs again. A process that dies in between sends them again. The instances
- * decide, not the lease: a host may have taken it after the lock.
+ * Sends the kept messages before the write that lets deadlines run again. If the process dies in between, they are sent twice. The
+ * instances tell whether the lock has ended; the lease does not, because a host may have taken it since.
  */
 export async function sendKept(ports: Ports, orderId: string, before: Instance, after: Instance): Promise<void> {
   if (before.state.stillSince !== undefined && after.state.stillSince === undefined) await drain(ports, orderId);
 }
 
 /**
- * Sends all kept messages to their queues, and forgets them. If it rejects or crashes, some are sent twice. Stops at a new lock: its end
- * sends them, and until then they would come back here.
+ * Sends all kept messages to their queues, and forgets them. If it rejects or crashes, some are sent twice. Stops at a new lock: until it
+ * ends, the messages would only be kept again. Its end sends them.
  */
 async function drain({ store, queues }: Ports, orderId: string): Promise<void> {
   for (;;) {

@@ -12,7 +12,7 @@ import { report } from './reports.ts';
 import { wholeJournal } from './step-report.ts';
 import type { Incoming } from './types.ts';
 
-/** While an order recovers, each undone write asks the recovery manager for its consumers (F-151, F-152). */
+/** Has the recovery manager look for the consumers of each write that is undone while an order recovers (F-151, F-152). */
 export function noteUndone(draft: Draft): Draft {
   const { loaded, instance, record } = draft;
   const recovering = loaded.instance.state.recovering ?? instance.state.recovering;

@@ -7,7 +7,7 @@ import type { JournalEntry } from './instance.ts';
 export const isNoted = (id: string, journal: readonly JournalEntry[]): boolean =>
   journal.some((entry) => entry.type === 'InconsistencyFound' && entry.id === id);
 
-/** Returns what a masked line keeps: the end of the recovery tells whether it is still true. */
+/** Returns what the line of a masked inconsistency keeps. At the end of the order, it may turn out to be still true: see `raiseMasked`. */
 export const keptOf = ({ uses, causedBy }: Inconsistency): Pick<Inconsistency, 'uses' | 'causedBy'> => ({
   uses: uses.slice(0, usesMax),
   ...(causedBy === undefined ? {} : { causedBy }),

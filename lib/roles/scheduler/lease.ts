@@ -5,7 +5,7 @@ import type { Store } from '#ports/store';
 import { backoffMs } from '#ports/util/backoff';
 import { compareAndSet, racesMaxUsual } from '#ports/util/compare-and-set';
 
-/** Retry policies of a caller whose instance is leased by another host (InstanceLockedExceptionAction). */
+/** Retry policies of a caller that needs an instance while another host holds its lease (InstanceLockedExceptionAction). */
 export const lockPolicies = ['NoRetry', 'BasicRetry', 'AggressiveRetry'] as const;
 export type LockPolicy = (typeof lockPolicies)[number];
 
@@ -68,11 +68,11 @@ export async function withLockPolicy<T>(
 export const isHeldByOther = ({ heldBy, heldUntil }: Pick<StateHead, 'heldBy' | 'heldUntil'>, holder: string, now: number): boolean =>
   heldBy !== null && heldBy !== holder && heldUntil !== null && heldUntil > now;
 
-/** A person's lock is a lease whose holder is the person (LOCK). No host writes the order meanwhile, except for its holder. */
+/** A person's lock is a lease whose holder is the person (LOCK). Meanwhile, hosts write the order only for calls of that person. */
 const prefix = 'person:';
-/** The holder of a lock that its person gave up, until the next write has taken up the messages that met it. */
+/** Replaces the holder when a person gives up a lock, until the next write has taken up the messages that came during the lock. */
 export const releasedHolder = 'released';
-/** The same for a lock whose time is over: the prefix of its person. */
+/** Replaces the prefix in the same way when the time of a lock is over. The id of the person stays. */
 const expired = 'expired:';
 
 export const personHolder = (subject: string): string => prefix + subject;
@@ -82,8 +82,8 @@ export const lockHolderOf = ({ heldBy }: Pick<StateHead, 'heldBy'>): string | un
   heldBy?.startsWith(prefix) ? heldBy.slice(prefix.length) : undefined;
 
 /**
- * Writes that a lock is over by time, before the messages that met it are sent: hosts with slower clocks would keep them again. A lost
- * race changes nothing.
+ * Writes that a lock is over by time, before the messages that came during it are sent: hosts with slower clocks would keep them again. A
+ * lost race changes nothing.
  */
 export async function endLockByTime(store: Pick<Store, 'patch'>, head: StateHead): Promise<void> {
   const holder = lockHolderOf(head);
@@ -94,7 +94,7 @@ export async function endLockByTime(store: Pick<Store, 'patch'>, head: StateHead
 export const expiredHolderOf = ({ heldBy }: Pick<StateHead, 'heldBy'>): string | undefined =>
   heldBy?.startsWith(expired) ? heldBy.slice(expired.length) : undefined;
 
-/** Whether a lock is over, and the next write takes up the messages that met it. */
+/** Whether a lock is over, and the next write takes up the messages that came during it. */
 export const isReleased = (lease: Pick<StateHead, 'heldBy'>): boolean =>
   lease.heldBy === releasedHolder || expiredHolderOf(lease) !== undefined;
 

@@ -12,7 +12,7 @@ type Closed = Extract<StoredEntry, { type: 'ActivityClosed' }>;
 
 /**
  * Notes which objects the steps that close in this write have read and written: in the journal, and in the outbox for the records of each
- * object. Steps of operations that declare none cost nothing (F-151).
+ * object. Steps of operations that declare no objects cost nothing (F-151).
  */
 export function noteObjects(draft: Draft): Draft {
   const { loaded, instance } = draft;
@@ -24,7 +24,7 @@ export function noteObjects(draft: Draft): Draft {
 
 function noted(draft: Draft, { path, result, output, attemptId }: Closed): Draft {
   const { loaded, now } = draft;
-  // A step that a retry runs again closes without an attempt: it was done before.
+  // In a retry, a step that was done before closes without an attempt, and was noted then.
   if (result !== 'Succeeded' || attemptId === undefined || isUndoPath(path)) return draft;
   const node = nodeAt(loaded.program, path);
   if (!isRemote(node) || !(node.reads || node.writes)) return draft;

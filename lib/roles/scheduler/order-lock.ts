@@ -2,7 +2,7 @@ import { thawedDue } from './deadlines.ts';
 import { addFacts, applyEvent, type Draft, patchRecord } from './draft.ts';
 import { expiredHolderOf, hasLock, isLocked, lockHolderOf, personHolder, releasedHolder } from './lease.ts';
 
-/** Returns an order whose times moved by the time for which they stood still. If the lock is over, the order is free. */
+/** Moves the deadlines of an order by the time for which they stood still. If the lock is over, the order is free. */
 export function afterStandstill(draft: Draft): Draft {
   const { record, instance, now } = draft;
   const { stillSince } = instance.state;
@@ -25,7 +25,7 @@ export function lockFor(
   return applyEvent(addFacts(held, [{ type: 'OrderLocked', by, reason, until }]), { type: 'locked' });
 }
 
-/** Ends the lock. The next write takes up the messages that met it. */
+/** Ends the lock. The next write takes up the messages that came during it. */
 export function unlock(draft: Draft, by: string): Draft {
   const released = patchRecord(draft, { heldBy: releasedHolder, heldUntil: draft.now });
   return addFacts(released, [{ type: 'OrderUnlocked', by }]);

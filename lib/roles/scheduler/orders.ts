@@ -132,7 +132,7 @@ async function withPages(orderId: string, { store, definitions }: ReadPorts) {
   return { known: { program: programFor(orderId, record, definitions), order, record }, pages: await store.pages(orderId) };
 }
 
-/** Reads an order whose state is missing, with one that stands for it. */
+/** Reads an order whose state is missing, together with a state that stands for the missing one. */
 async function withoutState(orderId: string, { store, definitions }: ReadPorts) {
   const order = await store.orderWithoutState(orderId);
   if (!order) return undefined;
@@ -156,7 +156,7 @@ const damaged = (reason: string): string =>
 
 const finished = { ok: false, reason: 'The order is finished, so it is not rebuilt.' } as const;
 
-/** Plans one transition. Planning is pure, so any other error means that this order's instance is inconsistent. */
+/** Plans one transition. Planning is pure, so any error but an InvariantError means that this order's instance is inconsistent. */
 function planWith(...[loaded, incoming, now, settings]: Parameters<typeof transition>): ReturnType<typeof transition> {
   try {
     return transition(loaded, incoming, now, settings);

@@ -61,7 +61,7 @@ async function storeCauses(
   return stored;
 }
 
-/** Stores what steps have read and written. Their order does not matter: each has its own records. */
+/** Stores what steps have read and written. Entries may be stored in any sequence: each has its own records. */
 async function storeAllObjects(entries: readonly OutboxEntry[], store: Documents): Promise<readonly string[]> {
   const stored: string[] = [];
   for (const entry of entries.filter(isObjectsEntry)) {
@@ -75,7 +75,7 @@ async function storeAllObjects(entries: readonly OutboxEntry[], store: Documents
   return stored;
 }
 
-/** Publishes the announcements of entries; resolves to the entries of which the event bus has all. */
+/** Publishes the announcements of entries; resolves to the ids of the entries whose announcements all reached the event bus. */
 async function publishAll(entries: readonly OutboxEntry[], publisher: Publisher): Promise<ReadonlySet<string>> {
   const announcements = entriesAsSent(entries).announcements;
   if (announcements.length === 0) return new Set(entries.map(({ id }) => id));

@@ -35,7 +35,7 @@ const standsStill = ({ record, instance: { state }, decidedBy }: Draft): boolean
   (decidedBy === undefined || decidedBy.leavesTasks === true) &&
   (record.processState === 'Error' || record.suspended || state.ending !== undefined);
 
-/** Whether an order had ended before: an exception from then on stays open until a person decides about it. */
+/** Whether an order had ended before this write. An exception that is reported after the end stays open until a person decides about it. */
 const isReportedLater = ({ loaded, decidedBy }: Draft): boolean => loaded.instance.state.phase === 'closed' && decidedBy === undefined;
 
 function open(draft: Draft, cause: Cause): Draft {

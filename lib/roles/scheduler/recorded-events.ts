@@ -81,7 +81,7 @@ function lastLine({ instance, loaded, now }: Draft) {
   return { last, instance: lined };
 }
 
-/** The fields that follow from the journal in another way. */
+/** Fields that are not recorded in this way: a rebuild derives them from the journal itself. */
 const ownFields: ReadonlySet<string> = new Set(['state', 'tail', 'seq', 'lastRequested', 'pagedKeys'] satisfies (keyof Instance)[]);
 
 /** Adds to the last line of a write what it changed in the instance beside its state. */

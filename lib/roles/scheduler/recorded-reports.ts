@@ -20,7 +20,7 @@ export function recorded(draft: Draft, fault: Fault, causedBy?: string, by = dra
   return recordDetected(addFacts(draft, detectionOf(draft, causeOf(draft, '', fault), seq, [], by)), fault, causedBy);
 }
 
-/** As `recorded`, where the history has the fact of the detection already. */
+/** Does what `recorded` does, if the journal already has the facts of the detection. */
 export function recordDetected(draft: Draft, fault: Fault, causedBy?: string): Draft {
   const { change, entry } = reported(draft.record, { ...causeOf(draft, '', fault), causedBy }, draft.now);
   return addToOutbox(patchRecord(draft, change), [entry]);

@@ -19,7 +19,7 @@ const isOfOrder = ({ path }: RecoverAction): boolean => path === undefined || pa
 export const needsJournal = ({ loaded }: Draft, action: DecidedAction): boolean =>
   action.kind === 'recover' && !isOfOrder(action) && !loaded.pages;
 
-/** Returns what a rule does that recovers an order, whose journal is there if it is needed. It is checked as the instruction of a person is. */
+/** Returns the effect of a rule that recovers an order. The recovery is checked like one by a person. See `needsJournal` first. */
 export function recoveryOf(draft: Draft, action: RecoverAction): Recovery {
   const { loaded, instance, record, now } = draft;
   const facts = isOfOrder(action) ? [] : wholeJournal(loaded.pages ?? [], instance.tail);

@@ -38,7 +38,7 @@ export const replied = (loaded: Loaded, incoming: IncomingReply, secrets: readon
   reply: trusted(loaded, incoming, secrets),
 });
 
-/** Gives a fault its declared type and class, or those of the engine, and removes secrets. Any other fault stays unexpected, as its message was read. */
+/** Gives a fault its declared type and class, or those of the engine, and removes secrets. Any other fault keeps the class `unexpected`. */
 function trusted({ program, record }: Loaded, { requestId, reply }: IncomingReply, secrets: readonly string[]): StepReply {
   if (reply.status !== 'failed') return reply;
   const path = stepOfRequest(record.orderId, requestId) ?? '';

@@ -25,6 +25,6 @@ export function report(draft: Draft, { report: given, key }: Extract<Incoming, {
     return addFacts(stopped, detectionOf(stopped, causeOf(stopped, '', fault), seq, [], given.by));
   }
   if (isStopped || phase !== 'running' || ending) return recorded(noted, fault, causedBy);
-  // An order that the supervisor took from its scheduler has no claim. It is claimed first, so that whatever follows has an epoch.
+  // An order that the supervisor took from its scheduler has no claim. It is claimed first, so that all that follows has an epoch.
   return applyEvent(record.lockedBy === null ? lock(noted) : noted, { type: 'reported', fault });
 }

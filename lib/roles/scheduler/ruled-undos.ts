@@ -33,7 +33,7 @@ export function noteRuledUndo(draft: Draft, { event, path }: Happened): Draft {
   return { ...addFacts(draft, [{ type: 'RuleActed', ruleId: rule.id, version: rule.version, action }]), hits };
 }
 
-/** Rules of compensation in dry-run, by the rules that a process knows. */
+/** Cache: for each set of rules, those of its compensation rules that are in dry-run. */
 const dryRuns = new WeakMap<RuleSet, RuleSet>();
 
 function dryRunsOf(set: RuleSet): RuleSet {

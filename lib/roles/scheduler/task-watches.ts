@@ -13,7 +13,7 @@ export interface TaskWatch extends Watch {
   readonly since: number;
 }
 
-/** Most watches of one order. The verdict about the oldest is then `void`. */
+/** One order has at most so many watches. Above that, the oldest one is dropped with the verdict `void`. */
 const watchesMax = 8;
 
 /** Watches what becomes of the instruction that closes a cause. `before`: the cause as it was. */
@@ -51,7 +51,7 @@ export function judgeInstructions(draft: Draft): Draft {
   return judged.reduce<Draft>((each, { watch, found }) => (typeof found === 'string' ? withVerdict(each, watch, found) : each), next);
 }
 
-/** Reports a verdict to the task. The task of an exception that came again names the one before. */
+/** Reports a verdict to the task. If the exception came again, its new task names the former one. */
 function withVerdict(draft: Draft, { task }: TaskWatch, verdict: Verdict): Draft {
   const { outbox, record, now } = draft;
   const opened = verdict === 'failed-again' ? outbox.find(isOpening) : undefined;

@@ -106,7 +106,7 @@ export interface StaleRule {
   readonly version: number;
 }
 
-/** The order of a write that rules have acted in. */
+/** The order in whose write rules have acted. */
 export type RuledOrder = Pick<StateRecord, 'orderId' | 'workflow'>;
 
 /** What a write did by rules. It is counted after the write. */

@@ -7,15 +7,15 @@ import { wholeJournal } from './step-report.ts';
 
 type Masked = Extract<JournalEntry, { type: 'InconsistencyFound' }>;
 
-/** The end of an order needs its journal if that has what a recovery has masked. */
+/** Asks for the journal when an order ends after a recovery has masked an undone write: the journal has what was masked. */
 export const needsMasked = (draft: Draft): Draft =>
   draft.needs === undefined && endsWithMasked(draft) && !draft.loaded.pages ? { ...draft, needs: 'journal' } : draft;
 
 const endsWithMasked = ({ instance }: Draft): boolean => instance.hasMasked === true && instance.state.phase === 'closed';
 
 /**
- * Raises what a recovery has masked and is still true at the end of the order (F-149): it has read an undone write, and the step that read it
- * is not undone. Such a step needs no undo, or a person has ended the order before.
+ * Raises each inconsistency that a recovery has masked and that is still true at the end of the order (F-149): the step that read the
+ * undone write is not undone. Such a step needs no undo, or a person has ended the order before its undo.
  */
 export function raiseMasked(draft: Draft): Draft {
   if (!endsWithMasked(draft)) return draft;

@@ -128,8 +128,8 @@ export function createWriter(options: WriterOptions): Writer {
 }
 
 /**
- * Ends a lock whose time is over, in a write of its own before the messages that met it are sent. Clocks differ: a slower host may still
- * keep a message, and finds out by this write that it has to send it. `lost`: the planned write has to be planned again.
+ * Ends a lock whose time is over, in a write of its own before the messages that came during it are sent. Clocks differ: a slower host may
+ * still keep a message, and finds out by this write that it has to send it. `lost`: the planned write has to be planned again.
  */
 async function endLock(options: WriterOptions, { record, instance }: Loaded, planned: PlannedWrite): Promise<'lost' | undefined> {
   const { store } = options;
@@ -143,7 +143,7 @@ async function endLock(options: WriterOptions, { record, instance }: Loaded, pla
   return 'lost';
 }
 
-/** Reports a stored write, and counts its end and the rules that acted in it. The figures are approximate, so an outage only costs some of them. */
+/** Reports a stored write. Counts the end of the order, and the acts of rules. The figures are approximate: an outage may cost some. */
 async function reportWrite(options: WriterOptions, saved: Loaded, before: Loaded | undefined, { ruleUse }: PlannedWrite): Promise<void> {
   const { rules, finished, telemetry } = options;
   report(options, saved, before);

@@ -31,7 +31,7 @@ export async function orderKeyIn(wrapped: string, holder: string, keys: Keys | u
   return { orderId, key: decrypted(key, Buffer.from(content, 'base64url'), about(orderId)), wrapped };
 }
 
-/** Returns the wrapped key for a called order: it holds secrets that its caller passed on as they were. */
+/** Returns the wrapped key for an order that gets sealed secrets from another one: the key with which they were sealed, and its order. */
 export const inherited = (wrapped: string, caller: string): string => (wrapped.split('.').length > 2 ? wrapped : `${wrapped}.${caller}`);
 
 /**

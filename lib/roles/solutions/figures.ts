@@ -10,7 +10,7 @@ import { dayMs } from '#ports/util/days';
 /** Parts of the figures of all solutions, so that a bulk run with one solution meets no limit of a partition. */
 const figureShards = 8;
 
-/** Figures outlive the last use of their solution by so long. */
+/** Figures are kept for five years after the last use of their solution. */
 const keptMs = 1827 * dayMs;
 
 /** A use counts when its task is resolved, and once more when its verdict is known. */
@@ -35,7 +35,7 @@ export function figuresAdd({ orderId, resolution, verified }: TaskRecord, counte
 
 const tallyIdOf = ({ id, version }: { readonly id: string; readonly version: number }): string => `${id}#${version}`;
 
-/** Returns the figures of solutions, each since its present instruction. */
+/** Returns the figures of a solution, counted since its present instruction was written. */
 export async function figuresOf(store: Pick<Tallies, 'tallies'>): Promise<(solution: Solution) => SolutionFigures> {
   const read = await allSettledOrThrow(
     Array.from({ length: figureShards }, (_, shard) => store.tallies(collections.solutionFigures(shard), '')),

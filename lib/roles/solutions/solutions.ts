@@ -84,7 +84,7 @@ export function createSolutions({ store, clock }: Ports): Solutions {
 
 type Next = (before: Solution | undefined, version: number) => Solution | undefined;
 
-/** A page of a collection. */
+/** Solutions that are read at a time. */
 const pageMax = 100;
 
 /** Figures belong to an instruction, so another instruction has none yet. */

@@ -22,8 +22,8 @@ interface Divided {
 }
 
 /**
- * Creates the function that leaves messages in their queue while their client is above its rate. Only a registered sender uses the
- * rate of a client. That is no failure, so nothing is written or counted for such a message.
+ * Creates the function that leaves messages in their queue while their client is above its rate. Only a registered sender uses up
+ * the rate of a client. To wait is no failure, so nothing is written or counted for a message that waits.
  */
 export function createRateLimit({ clientOf }: Pick<SubmissionConsumer, 'clientOf'>, ports: Ports) {
   const { queues, telemetry, clientRate, config, random = Math.random } = ports;

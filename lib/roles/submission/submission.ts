@@ -148,7 +148,7 @@ interface Accepted {
 const contentOf = ({ order, reference, responseChannel }: Submission, workflow: string): string =>
   sortedText({ workflow, order, reference: reference ?? null, responseChannel: responseChannel ?? null });
 
-/** Returns the result of a submission whose key has an order. After an erasure nobody can tell whether the content is the same. */
+/** Returns the result of a submission whose key has an order. After an erasure, no content can be compared: the key counts as reused. */
 async function repeated(order: OrderRecord, content: string, keys: Keys | undefined): Promise<Submitted> {
   const key = order.key === undefined ? undefined : await orderKeyIn(order.key, order.orderId, keys);
   return order.hash === contentHash(content, key) ? { outcome: 'accepted', order, replayed: true } : { outcome: 'key-reused' };

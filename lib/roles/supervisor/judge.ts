@@ -14,7 +14,7 @@ export interface Outage {
 /** The action of the supervisor for one order. `next` is the head to write; it keeps the `rev` of the head that was read. */
 export type Decision =
   | { readonly kind: 'leave' }
-  /** The scheduler finds out itself what is due. `deadline` tells repeated wake-ups for one deadline from others. */
+  /** The scheduler finds out itself what is due. `deadline` names the deadline: repeated wake-ups for it have the same name. */
   | { readonly kind: 'wake'; readonly deadline: string }
   /** The order is due later than the worklist says. */
   | { readonly kind: 'move'; readonly next: StateHead }
@@ -34,7 +34,7 @@ export type Decision =
 
 const leave: Decision = { kind: 'leave' };
 
-/** A suspended order sends its outbox, asks for its handler, and takes up the messages that met a lock. */
+/** The only deadlines of a suspended order: it sends its outbox, asks for its handler, and takes up messages that came during a lock. */
 const dueWhileSuspended: ReadonlySet<DueFor['kind']> = new Set(['outbox', 'handler', 'lock']);
 
 /** Decides about an order whose id came from the worklist. The head decides, because the worklist may be old. */
@@ -153,7 +153,7 @@ function withDeadline(head: StateHead, at: number, reason: string, now: number):
   return { ...head, nextDueAt: at, worklistAt: at, notes: isNoted ? head.notes : [...head.notes, note] };
 }
 
-/** Moves a deadline forward to the time at which rules are to be asked. A step that waits for a new request goes on waiting. */
+/** If rules are to be asked before the deadline, moves it to that earlier time. A step that waits for a new request goes on waiting. */
 function untilRules(head: StateHead): StateHead {
   const { ruleAt, ...due } = head.nextDueFor ?? { kind: 'step' };
   if (ruleAt === undefined || head.nextDueAt === null || ruleAt >= head.nextDueAt) return head;

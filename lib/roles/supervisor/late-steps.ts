@@ -22,7 +22,7 @@ export interface LateStepsOptions {
 export interface LateSteps {
   /** Forgets what the previous pass has found. */
   begin(): void;
-  /** Postpones a late step during an outage at once. Any other waits to be judged with the others. */
+  /** Postpones a late step during an outage at once. Any other late step waits, to be judged together with the rest. */
   found(head: StateHead, seen: { readonly now: number; readonly lateMs: number }, counts: Counts): Promise<void>;
   /** Whether enough were found to decide whether the system is behind. */
   areMany(): boolean;

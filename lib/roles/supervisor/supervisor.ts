@@ -42,18 +42,18 @@ export interface SupervisorOptions {
   readonly ruleTimers?: (() => Promise<TimersOf>) | undefined;
   /** Orders that are examined at a time. */
   readonly pageSize?: number;
-  /** Keeps the figures of the whole system. Absent: nobody reads them. */
+  /** Keeps the figures of the whole system. Absent: no figures are kept. */
   readonly overview?: OverviewKeeper | undefined;
 }
 
 export interface Supervisor {
   /** Examines everything that is due, oldest first. Several supervisors may run at once: each expiry counts once. */
   pass(): Promise<SupervisorPass>;
-  /** Examines every order for deadlines that the worklist missed. After `stopping`, the next sweep continues there. */
+  /** Examines every order for deadlines that the worklist missed. If `stopping` aborts, the next sweep continues at that place. */
   sweep(stopping?: AbortSignal): Promise<SupervisorPass>;
 }
 
-/** Returns a key of the times at which rules are about orders of this workflow; undefined if none is. */
+/** Returns a key for the times at which rules must be asked about orders of this workflow; undefined if no rule needs that. */
 export type TimersOf = (workflow: string) => string | undefined;
 
 /** The parts that a sweep adds to the look at an order. */
@@ -77,7 +77,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { publisher, telemetry, consumers } = options;
   const channels = createChannelReconciler({ documents: store, publisher, consumers, clock, telemetry });
 
-  /** Runs `find` and judges the expiries that it found, even if it fails. */
+  /** Runs `find`, then judges the expiries that were found, even if `find` failed. */
   async function examining(find: (counts: Counts) => Promise<void>): Promise<SupervisorPass> {
     const counts: Counts = { looked: 0, counted: 0, woken: 0, intoError: 0, lost: 0 };
     examination.begin();

@@ -8,7 +8,7 @@ export type Act =
   /** To a person: claims it for that person. To a group alone: the group's task is open. */
   | { readonly action: 'assign'; readonly assignee?: string | undefined; readonly group?: string | undefined }
   | { readonly action: 'comment'; readonly text: string }
-  /** Of a task without an order. The write of an order resolves every other task. */
+  /** Only for a task without an order. A write of its order resolves every other task. */
   | { readonly action: 'resolve'; readonly reason: string; readonly instruction: JsonObject };
 
 interface Actor {
@@ -47,7 +47,7 @@ function assigned(task: TaskRecord, { assignee, group = task.group }: Extract<Ac
   return assignee === undefined ? opened(ofGroup, now) : claimedBy(ofGroup, assignee, now);
 }
 
-/** A person who has claimed a task is reminded only after the time that the task had at first. */
+/** Claims a task. The person is reminded only after as much time as the new task had until it was due. */
 const claimedBy = (task: TaskRecord, assignee: string, now: number): TaskRecord => ({
   ...task,
   state: 'claimed',

@@ -63,7 +63,7 @@ const paged = ({ items, last }: FilledPage<TaskRecord>, end: 'full' | 'end'): Ta
   ...(end === 'full' && last !== undefined ? { next: last } : {}),
 });
 
-/** Only a claimed task, and one that was claimed when it was resolved, has an assignee; only an open one is overdue. */
+/** Whether no task can match: an open task has no assignee, a claimed one has an assignee, and a resolved one is not overdue. */
 const isContradiction = ({ state, assignee, overdue }: TaskFilter): boolean =>
   (assignee === null && state === 'claimed') ||
   (typeof assignee === 'string' && state === 'open') ||
@@ -102,7 +102,7 @@ async function walk(
   { after, now }: Extent,
 ): Promise<TaskPage> {
   const oldest = dayOf(now - groupDays * dayMs);
-  // Another process may be ahead by a few seconds, and in the next day.
+  // The clock of another process may be ahead by a few seconds, so that its tasks are on the next day.
   const start = after === undefined ? now + dayMs : Number(after.slice(0, 13));
   for (let at = start; dayOf(at) >= oldest; at -= dayMs) {
     const end = await fillPage(store, { lists: [lists.doneTasks(dayOf(at))], order: 'descending', pick }, page);
@@ -113,7 +113,7 @@ async function walk(
 
 type Fits = (task: TaskRecord) => boolean;
 
-/** Lists the tasks of one order: they lie beside it. */
+/** Lists the tasks of one order, from the order's own partition. */
 async function ofOrder(store: Ports, orderId: string, fits: Fits, { after, limit }: Extent): Promise<TaskPage> {
   const list = { index: 'collection', name: collections.order(orderId) } as const;
   const [from, to] = ['TASK#', 'TASK#:'];
@@ -133,7 +133,7 @@ async function ofOrder(store: Ports, orderId: string, fits: Fits, { after, limit
   }
 }
 
-/** Lists the tasks of alike exceptions, in the order in which these came up. Each page is in the order of its times. */
+/** Lists the tasks of alike exceptions. Pages follow the times of the exceptions; the tasks of one page are sorted by their due times. */
 async function alike(
   store: Ports,
   fingerprint: string,

@@ -41,7 +41,7 @@ export type TaskActed =
 /** The tasks of people. Their acts change the task alone, never its order. */
 export interface Tasks {
   task(id: string): Promise<TaskRecord | undefined>;
-  /** `now` sets which tasks are overdue. */
+  /** Lists tasks. `after`: the `next` of the page before. */
   list(filter: TaskFilter, after: string | undefined, limit: number): Promise<TaskPage>;
   act(id: string, act: PersonsAct): Promise<TaskActed>;
 }
