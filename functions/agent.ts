@@ -9,7 +9,10 @@ import { agentMessageIn } from '#roles/scheduler/incoming';
 import type { FunctionContext, Invocation } from '#runtime/function';
 import type { System } from '#runtime/system';
 
-/** Handles the requests of one or several agents. After an exception, the message is redelivered, or the supervisor requests the step again. */
+/**
+ * Handles the requests of one or several agents. After an exception, the message is redelivered, or the supervisor requests the step
+ * again.
+ */
 export const create = ({ system, environment }: FunctionContext) => {
   const names = (environment['REDRESS_AGENTS'] ?? '').split(',');
   const report: ReportTrouble = (trouble) => system.emit('operationFailed', { orderId: trouble.request.orderId, trouble });

@@ -1,6 +1,9 @@
 /** How one channel treats messages that cannot be processed (PM: the questions that each application answers for itself). */
 export interface ChannelPolicy {
-  /** Failures of one conversation until its message becomes a dead letter. A few are normal: the message about an order may arrive before the one about its new customer. */
+  /**
+   * Failures of one conversation until its message becomes a dead letter. A few are normal: the message about an order may arrive before
+   * the one about its new customer.
+   */
   readonly maxFailures: number;
   /** Whether content that can never be processed, such as invalid JSON, is dead-lettered at once or counted like other failures. */
   readonly judge: 'at once' | 'count';

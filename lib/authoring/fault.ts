@@ -119,8 +119,8 @@ export class TransientFailure extends Error {
 }
 
 /**
- * An error for operations to throw when they did nothing, and the same message may succeed later, for example because the customer of an order is not known yet. The
- * message is redelivered up to the channel's `maxFailures`. Then it becomes a dead letter, and its step fails.
+ * An error for operations to throw when they did nothing, and the same message may succeed later, for example because the customer of an
+ * order is not known yet. The message is redelivered up to the channel's `maxFailures`. Then it becomes a dead letter, and its step fails.
  */
 export class UnprocessableMessage extends Error {
   override readonly name = 'UnprocessableMessage';

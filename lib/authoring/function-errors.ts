@@ -3,7 +3,10 @@ export type FunctionErrorListener = (where: string, error: unknown) => void;
 
 const listeners = new Set<FunctionErrorListener>();
 
-/** Calls the listener for each exception of a `compute` function or of an activity of the app. Returns a function that removes the listener. */
+/**
+ * Calls the listener for each exception of a `compute` function or of an activity of the app. Returns a function that removes the
+ * listener.
+ */
 export function onFunctionError(listener: FunctionErrorListener): () => void {
   listeners.add(listener);
   return () => void listeners.delete(listener);

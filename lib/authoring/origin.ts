@@ -39,8 +39,8 @@ export function recordingSteps<T>(build: () => T): { readonly built: T; readonly
 }
 
 /**
- * Runs a function that makes a part of a step or a loop, such as its undo or its turn. It may run once for each name, so only the
- * steps that its result lacks count as made.
+ * Runs a function that makes a part of a step or a loop, such as its undo or its turn. The function may run once for each name, so only
+ * the steps that its result lacks count as made.
  */
 export function recordingPart(build: () => Shape): Shape {
   const { built, steps } = recordingSteps(build);

@@ -79,7 +79,10 @@ type Pattern = Pick<RegExp, 'source' | 'flags'>;
 
 const { domain, duration, emoji, extendedDuration, hostname, iban } = z.regexes;
 
-/** The formats of zod that RE2 does not support. Their lookahead stands once, at the start of a text or of a part, so they do not backtrack. */
+/**
+ * The formats of zod that RE2 does not support. Their lookahead stands once, at the start of a text or of a part, so they do not
+ * backtrack.
+ */
 const safeFormats = new Set([domain, duration, emoji(), extendedDuration, hostname, iban].map(({ source }) => source));
 
 function checkPattern({ source, flags: given }: Pattern, where: string): void {

@@ -1,6 +1,9 @@
 import type { Json } from '#core/data/json';
 
-/** Events that a host sends to its app. Two have the names that Windows Workflow Foundation (WF) gave them. If a listener throws, the host logs the error and continues. */
+/**
+ * Events that a host sends to its app. Two have the names that Windows Workflow Foundation (WF) gave them. If a listener throws, the host
+ * logs the error and continues.
+ */
 export interface HostEvents {
   /** The host is running, and the services of the app are started. */
   started: { readonly hostId: string; readonly role: string };

@@ -92,7 +92,9 @@ type Places = (path: string) => string;
 
 const placesOf = new WeakMap<WorkflowDefinition, Places>();
 
-/** Returns the place of the call that made the step at a path, as a further line of a message. Empty for a definition loaded as plain data. */
+/**
+ * Returns the place of the call that made the step at a path, as a further line of a message. Empty for a definition loaded as plain data.
+ */
 export const placeAt = (workflow: WorkflowDefinition, path: string): string => placesOf.get(workflow)?.(path) ?? '';
 
 function placesIn(root: Shape): Places {

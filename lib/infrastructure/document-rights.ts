@@ -37,7 +37,10 @@ export const asksRules: readonly TableRights[] = [
 /** A function that applies messages to orders stores what their steps have read and written, under the name of each object. */
 export const objects = collections.object(every);
 
-/** A function that applies messages to orders stores those that arrive while a person holds the lock of the order, and sends them when the lock ends. */
+/**
+ * A function that applies messages to orders stores those that arrive while a person holds the lock of the order, and sends them when the
+ * lock ends.
+ */
 export const keepsMessages: TableRights = { actions: ['DeleteItem', 'PutItem', 'Query'], partitions: [collections.inbox(every)] };
 
 /** A call that comes again is recognized by its key, which its order keeps. */
@@ -45,7 +48,10 @@ export const repeatsCalls: TableRights = { actions: ['GetItem', 'PutItem'], part
 
 export const readsClients: TableRights = { actions: ['GetItem'], partitions: [partitions.clients] };
 
-/** Permissions of the API beyond those of the scheduler: clients, lists, channels, dead letters, rules, and answers to calls that are repeated. */
+/**
+ * Permissions of the API beyond those of the scheduler: clients, lists, channels, dead letters, rules, and answers to calls that are
+ * repeated.
+ */
 export const ofApi: readonly TableRights[] = [
   { actions: ['GetItem', 'PutItem', 'Query'], partitions: [partitions.clients, collections.peopleGroups, collections.exceptionNotes] },
   { actions: ['Query'], partitions: [partitions.calendar, exceptionGroups, collections.solutions, solutionFigures] },
@@ -84,7 +90,9 @@ export const ofApi: readonly TableRights[] = [
 
 const notices = collections.notices(every);
 
-/** Permissions of the notifier: it reads tasks, which are items of their orders' partitions, sends reminders, and records what it has sent. */
+/**
+ * Permissions of the notifier: it reads tasks, which are items of their orders' partitions, sends reminders, and records what it has sent.
+ */
 export const ofNotifier: readonly TableRights[] = [
   { actions: ['GetItem'], partitions: [orders, notices, collections.allowances, collections.deliveries] },
   { actions: ['GetItem'], partitions: [collections.peopleGroups, collections.exceptionNotes] },

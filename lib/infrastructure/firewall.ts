@@ -69,7 +69,7 @@ export class WebAcl extends Construct {
   }
 }
 
-/** A request without a token. WAF does not match a header that is absent, so the statement is the opposite of a header of any size. */
+/** A request without a token. WAF does not match a header that is absent, so the statement negates a match of a header of any size. */
 const withoutToken: CfnWebACL.StatementProperty = {
   notStatement: {
     statement: {

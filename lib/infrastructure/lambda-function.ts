@@ -169,7 +169,9 @@ export class SystemFunction extends Construct {
     return this.alias ? [functionArn, `${functionArn}:${aliasName}`] : [functionArn];
   }
 
-  /** Allows this function to enable and disable the mappings of these functions. A separate policy, because the role exists before they do. */
+  /**
+   * Allows this function to enable and disable the mappings of these functions. A separate policy, because the role exists before they do.
+   */
   maySwitchConsumers(id: string, functions: readonly SystemFunction[]): void {
     const mappings = { service: 'lambda', resource: 'event-source-mapping', resourceName: '*', arnFormat: ArnFormat.COLON_RESOURCE_NAME };
     const policy = new Policy(this, id, {

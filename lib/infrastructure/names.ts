@@ -2,7 +2,9 @@ import { Token } from 'aws-cdk-lib';
 import { clientIdPattern } from '#api/authentication';
 import { SetupError } from '#ports/errors';
 
-/** The longest name of a deployment. Queue names begin with `<name>-`, and this prefix has at most 40 characters (`REDRESS_QUEUE_PREFIX`). */
+/**
+ * The longest name of a deployment. Queue names begin with `<name>-`, and this prefix has at most 40 characters (`REDRESS_QUEUE_PREFIX`).
+ */
 const nameMax = 39;
 const namePattern = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 /** Words that Cognito forbids in the name of a domain. */

@@ -51,7 +51,10 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
   readonly signIn?: SignIn;
   /** Programs that submit orders; each gets an app client of the user pool. Default: none. */
   readonly clients?: readonly string[];
-  /** The interval between runs of the supervisor, at least a minute. A run looks for late orders every few seconds (F-47). Default: a minute. */
+  /**
+   * The interval between runs of the supervisor, at least a minute. A run looks for late orders every few seconds (F-47). Default: a
+   * minute.
+   */
   readonly supervisorEvery?: Duration;
   /** Thresholds that differ from those of the alarms; `false` creates no alarms. Default: none differs. */
   readonly alarms?: AlarmThresholds | false;
@@ -74,7 +77,10 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
   readonly tracing?: boolean;
   /** Limits of the API, in requests. Default: 1,000 a second, in bursts of 2,000. */
   readonly throttle?: EntranceProps['throttle'];
-  /** Whether the table, the key, the audit and the user pool are kept when the stack is destroyed. Default: kept, except after a failed first deployment. */
+  /**
+   * Whether the table, the key, the audit and the user pool are kept when the stack is destroyed. Default: kept, except after a failed
+   * first deployment.
+   */
   readonly removalPolicy?: RemovalPolicy;
   /** Whether nobody can delete the table and the user pool before this is switched off. Default: true if they are kept. */
   readonly deletionProtection?: boolean;

@@ -228,7 +228,9 @@ export class OrderProcessing extends Construct {
     return found;
   }
 
-  /** Allows a program to submit orders as messages. Also register its `SenderId` with the client for which it submits: `PUT /clients/{id}`. */
+  /**
+   * Allows a program to submit orders as messages. Also register its `SenderId` with the client for which it submits: `PUT /clients/{id}`.
+   */
   grantSubmit(grantee: IGrantable): Grant {
     return this.queues.queue(queueNames.submissions).grantSendMessages(grantee);
   }

@@ -91,7 +91,9 @@ const none: Permissions = {
 const orderIndexes = [indexes.inError.name, indexes.byClient.name, indexes.byDay.name, indexes.byReference.name];
 const listIndexes = [indexes.listA.name, indexes.listB.name];
 
-/** The attributes of a state's head, with those of its key and of the fence of a write. The blob and the order's body are not among them. */
+/**
+ * The attributes of a state's head, with those of its key and of the fence of a write. The blob and the order's body are not among them.
+ */
 const headAttributes = [...headProjection, 'sk', 'patchId'];
 
 /** Permissions of the scheduler in any function: load and write orders, send requests, notify the client and the bus. */
@@ -128,7 +130,10 @@ const creating = (given: Permissions): Permissions => ({
   table: [...given.table, { actions: ['PutItem'], partitions: [partitions.calendar] }],
 });
 
-/** Permissions of the supervisor: it updates heads, wakes the scheduler and reads queue depths. It sends no requests and announces no orders (F-54). */
+/**
+ * Permissions of the supervisor: it updates heads, wakes the scheduler and reads queue depths. It sends no requests and announces no
+ * orders (F-54).
+ */
 const supervising = (app: Cast): Permissions => ({
   ...none,
   table: [

@@ -5,7 +5,10 @@ import type { OrderProcessing } from './order-processing.ts';
 /** The id of the warning: `Annotations.of(orders).acknowledgeWarning('redress:alerts')` silences it. */
 const warning = 'redress:alerts';
 
-/** Warns at synthesis if nothing in the app subscribes to `notifications` or to `alerts`. The check runs last, because subscriptions come after the system. */
+/**
+ * Warns at synthesis if nothing in the app subscribes to `notifications` or to `alerts`. The check runs last, because subscriptions come
+ * after the system.
+ */
 export function watchSubscriptions(system: OrderProcessing): void {
   Aspects.of(system).add({
     visit(node) {

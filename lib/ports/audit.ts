@@ -27,7 +27,10 @@ export interface AuditEntry {
   readonly by: string;
   readonly role: (typeof auditedRoles)[number];
   readonly kind: AuditKind;
-  /** The order, the channel, the dead letter as `<channel>/<id>`, the client, the rule, the solution, the task, or the group: of people by its name, of exceptions by their fingerprint. */
+  /**
+   * The order, the channel, the dead letter as `<channel>/<id>`, the client, the rule, the solution, the task, or the group: of people by
+   * its name, of exceptions by their fingerprint.
+   */
   readonly target: string;
   /** What the person did. For a dead letter, `<action>-refused` follows an entry whose action was refused after all. */
   readonly action: string;

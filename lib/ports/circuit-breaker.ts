@@ -137,7 +137,10 @@ function waitingFrom(breaker: Breaker, now: number): number {
   return Math.round(closedAt - (1 - Math.min(1, Math.max(0, share))) * waitedMs(breaker, closedAt));
 }
 
-/** Whether an outage or its release lasts now, or overlapped the time of a request that was due at `dueAt`. Such a request does not count as late. */
+/**
+ * Whether an outage or its release lasts now, or overlapped the time of a request that was due at `dueAt`. Such a request does not count
+ * as late.
+ */
 export const coversLateStep = (breaker: Breaker | undefined, dueAt: number, stepMs: number, now: number): boolean =>
   breaker !== undefined &&
   (phaseOf(breaker, now) !== 'closed' ||

@@ -24,7 +24,7 @@ export const runs = {
   maxMs: 15 * minute,
 } as const;
 
-/** Default time of a step, the supervisor's period and tolerance for late steps, and the age of the overview. */
+/** Default time of a step, the supervisor's period and tolerance for late steps, and the age at which the overview is written again. */
 export const steps = { stepMs: minute, periodMs: 5 * second, toleranceMs: 2 * second, overviewMs: 45 * second } as const;
 
 /** Settings of every queue. */

@@ -36,6 +36,8 @@ export interface OrderFigures {
   countFinished(from: number, before: number, limit: number): Promise<number>;
   /** Adds to the count of finished orders. Absent: the store knows them without it. */
   readonly addFinished?: (finished: FinishedByMinute) => Promise<void>;
-  /** Returns at most `limit` orders of each state that is not final. Absent: the store cannot find them without a walk through all orders. */
+  /**
+   * Returns at most `limit` orders of each state that is not final. Absent: the store cannot find them without a walk through all orders.
+   */
   readonly unfinished?: (limit: number) => Promise<readonly StateHead[]>;
 }

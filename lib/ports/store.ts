@@ -45,7 +45,7 @@ export interface SentWithWrite {
    * same rev. In every store they are part of the write's transaction.
    */
   readonly overflow?: readonly Page[];
-  /** New documents with unused ids. In every store they are part of the write's transaction, but not of that of `create`. */
+  /** New documents with unused ids. In every store they are part of the transaction of `update`; `create` ignores them. */
   readonly documents?: readonly Document[];
 }
 
@@ -119,8 +119,8 @@ export interface Store extends IntentLog, Breakers, Documents, Tallies, OrderFig
   /** Returns a consistent view of both records; undefined if the order does not exist. May reject with UnreadableRecordError. */
   load(orderId: string): Promise<{ readonly order: OrderRecord; readonly state: StateRecord } | undefined>;
   /**
-   * Returns an order whose state is missing, because somebody or something has deleted it; undefined if the order has a state, has expired or
-   * does not exist.
+   * Returns an order whose state is missing, because somebody or something has deleted it; undefined if the order has a state, has expired
+   * or does not exist.
    */
   orderWithoutState(orderId: string): Promise<OrderRecord | undefined>;
   /** Writes the state of an order that has none. Otherwise nothing is written. */

@@ -3,7 +3,10 @@ import type { Document, DocumentWrite } from './documents.ts';
 
 /** Sums over alike documents: for example over the exceptions of one fingerprint on one day. */
 export interface Tally {
-  /** Name of its collection, from `collections`. Its writers spread over several collections, so that no partition of a table gets too many writes. */
+  /**
+   * Name of its collection, from `collections`. Its writers spread over several collections, so that no partition of a table gets too many
+   * writes.
+   */
   readonly collection: string;
   readonly id: string;
   readonly sums: { readonly [name: string]: number };

@@ -1,6 +1,9 @@
 import type { JsonObject } from '#core/data/json';
 
-/** Log fields. The named ones also stand in the journal, so that a person can find one from the other (F-168). */
+/**
+ * Log fields. The named ones also stand in the journal, so that a person can find the journal entry of a log line, and the log lines of an
+ * entry (F-168).
+ */
 export interface LogFields {
   readonly orderId?: string;
   readonly requestId?: string;

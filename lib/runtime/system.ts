@@ -80,7 +80,7 @@ export interface SystemEvents {
   workflowTerminated: { readonly orderId: string; readonly record: StateRecord };
   /** A runtime service failed for one instance, or reported an exception (WF: ServicesExceptionNotHandled). */
   servicesExceptionNotHandled: { readonly service: string; readonly orderId?: string; readonly error: unknown };
-  /** The code of an operation threw, gave no answer, or returned what does not fit. It may quote secrets. */
+  /** The code of an operation threw, gave no answer, or returned a value that does not fit its schema. `trouble` may quote secrets. */
   operationFailed: { readonly orderId: string; readonly trouble: Trouble };
 }
 

@@ -60,7 +60,7 @@ export interface FunctionSpec {
   readonly trigger: 'http' | 'queue' | 'schedule';
   /** The longest time of one run. */
   readonly timeoutMs: number;
-  /** The turn in which the host stops it: first the sources of new work, last the scheduler. */
+  /** The turn in which the host stops it: 1 for the sources of new work, then 2 for the scheduler and the dead letters. */
   readonly stopsIn: 1 | 2;
 }
 

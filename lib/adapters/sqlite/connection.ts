@@ -8,7 +8,8 @@ import { corrupt, damageRemedy, errcode, full, isBusy, notADatabase } from './sq
 /**
  * Opens a data file with the current schema, or `:memory:`.
  *
- * @throws SetupError if this Node has no SQLite, or if the file is not usable, is damaged, belongs to another program, or was written by a newer version.
+ * @throws SetupError if this Node has no SQLite, or if the file is not usable, is damaged, belongs to another program, or was written by a
+ * newer version.
  */
 export function connect(path: string): DatabaseSync {
   try {
@@ -56,7 +57,9 @@ function ensureWhole(connection: DatabaseSync): void {
   if (found !== 'ok') throw Object.assign(new Error(String(found).replaceAll(/\s+/g, ' ')), { errcode: corrupt });
 }
 
-/** Creates folder and file for their owner alone, because they hold orders and their secrets. Files that SQLite adds have the same rights. */
+/**
+ * Creates folder and file for their owner alone, because they hold orders and their secrets. Files that SQLite adds have the same rights.
+ */
 function makeFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, 'a', 0o600));

@@ -97,7 +97,7 @@ interface Rest {
   /** The tables of the page. */
   readonly list: ListFilters<Index>;
   readonly after: ListPosition | undefined;
-  /** Items that the page still holds. */
+  /** Items for which the page still has room. */
   readonly room: number;
   readonly looks: number;
 }
@@ -105,7 +105,10 @@ interface Rest {
 interface Portion {
   readonly items: OrderPage['items'];
   readonly next: ListPosition | undefined;
-  /** `full`: the page is full, and another order follows. `looked`: there may be more. `over`: there is no more. */
+  /**
+   * `full`: the page is full, and another order follows. `looked`: its looks are used up, and there may be more orders. `over`: there are
+   * no more orders.
+   */
   readonly ends: 'full' | 'looked' | 'over';
 }
 

@@ -23,7 +23,10 @@ export interface Alert {
   readonly data?: Json | undefined;
 }
 
-/** Builds the announcement of an alert. All alerts have one format, so that one program can read them; fields that do not apply are left out. */
+/**
+ * Builds the announcement of an alert. All alerts have one format, so that one program can read them; fields that do not apply are left
+ * out.
+ */
 export function alertOf(detailType: DetailType, alert: Alert): Announcement {
   const { id, orderId, at, class: kind = 'basic-failure', type, source, before, after, failureCount = 0, message, data } = alert;
   const detail = {

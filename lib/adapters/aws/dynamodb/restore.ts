@@ -26,7 +26,9 @@ export interface Restoring {
   readonly to: string;
   /** Returns the counters of a restored order, from those of the backup and those in use. */
   readonly countersAfter: (restored: Partial<Counters>, inUse?: Partial<Counters>) => Counters;
-  /** Returns a restored head that knows the causes since the backup: from the head in use or, if that is lost, from the order's documents. */
+  /**
+   * Returns a restored head that knows the causes since the backup: from the head in use or, if that is lost, from the order's documents.
+   */
   readonly causesAfter: (restored: StateHead, inUse: StateHead | readonly Document[]) => StateHead;
   /** Called after each page of items, with the number of items copied so far. */
   readonly onCopied?: (items: number) => void;

@@ -5,11 +5,13 @@ import { keys, orderIdIn } from './keys.ts';
 import { leftoversIn } from './leftovers.ts';
 import { get } from './reads.ts';
 
-/** Returns the expiry of a finished order, in seconds since 1970. An unfinished order has none, and without a retention no order has one. */
+/**
+ * Returns the expiry of a finished order, in seconds since 1970. An unfinished order has none, and without a retention no order has one.
+ */
 export const expiryOf = ({ retentionMs }: StoreContext, { processState, worklist, updatedAt }: StateHead): number | undefined =>
   retentionMs === undefined || processState !== 'Processed' || worklist !== null ? undefined : Math.floor((updatedAt + retentionMs) / 1000);
 
-/** Returns the order that called this one. While it exists, it may compensate this one or request its answer. */
+/** Returns the order that called this one. While the caller exists, it may compensate this order or request its answer. */
 export async function callerOf({ table, withRetries }: StoreContext, orderId: string): Promise<string | undefined> {
   const order = await withRetries(() => get(table, keys.order(orderId), ['caller']));
   return order?.['caller'] === undefined ? undefined : (JSON.parse(String(order['caller'])) as CallerRef).orderId;
@@ -22,8 +24,9 @@ export async function keepsWhatItCalled({ table, withRetries }: StoreContext, or
 }
 
 /**
- * Gives the records beside the state their expiry, after the write that ends the order. Earlier would be wrong: that write may be
- * refused, and the records of an unfinished order would expire. A failure here only delays the deletion, until the next load, write or submission of the order.
+ * Gives the records beside the state their expiry, after the write that ends the order. Earlier would be wrong: that write may be refused,
+ * and the records of an unfinished order would expire. A failure here only delays the deletion, until the next load, write or submission
+ * of the order.
  */
 export const expireOtherRecords = (context: StoreContext, { pk, rev, expiresAt }: Item): Promise<void> =>
   leftoversIn(context)

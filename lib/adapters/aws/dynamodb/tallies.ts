@@ -13,7 +13,10 @@ import { type Answer, itemIn } from './update-if.ts';
 /** Prefix of the attributes that hold the sums. */
 const sumPrefix = 'sum_';
 
-/** Adds to tallies in the transaction that writes the counted document. Both items are small: four write units, and their indexes. */
+/**
+ * Adds to tallies in the transaction that writes the counted document. A transaction costs two write units for each small item, so four in
+ * all, and those of the indexes.
+ */
 export function dynamoDbTallies({ table, withRetries }: StoreContext): Tallies {
   async function putBoth(item: Item, loadedRev: number, add: TallyAdd): Promise<Answer> {
     const condition = {
