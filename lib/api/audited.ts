@@ -10,7 +10,7 @@ type AuditedCall = Pick<Call, 'api' | 'caller' | 'requestId'>;
 /** What a person does, apart from the values before and after. */
 type Action = Pick<AuditEntry, 'kind' | 'target' | 'action' | 'reason'>;
 
-/** Returns the documents of an action's entry, for the transaction of the change. A lost race is tried again with a new entry. */
+/** Returns the documents of an action's entry, for the transaction of the change. Another try after a lost race gets a new entry. */
 type Beside = (before: Json, after: Json) => readonly Document[];
 
 /** Carries out an action of a person. `work` writes the entry in the transaction of its change: neither exists without the other. */

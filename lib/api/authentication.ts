@@ -11,7 +11,7 @@ export interface Issuer {
   readonly keys: JSONWebKeySet | JWTVerifyGetKey;
   /** Reads the claims of its tokens (default: `aud`, `roles` and `client`). */
   readonly claims?: ReadClaims;
-  /** The clients of the stack's own programs, by `client_id`. A registration comes first. */
+  /** The client of each program of the stack, by `client_id`. A registration that names the program takes precedence. */
   readonly appClients?: ReadonlyMap<string, string>;
   /** The tolerated difference between the issuer's clock and this one (default 30, at most 60). */
   readonly skewSeconds?: number;
@@ -44,7 +44,7 @@ type Authenticated =
 const algorithms = ['ES256', 'RS256'];
 const skewSecondsMax = 60;
 const tokenCharactersMax = 8192;
-/** Groups that count; a token with more belongs to the first of them. */
+/** The most groups of one token. If a token names more, only the first ones count. */
 const groupsMax = 100;
 const groupCharactersMax = 64;
 /** How long a verified token is cached, and so how long a withdrawn key or registration still counts. */
@@ -53,7 +53,7 @@ const rememberedMax = 2000;
 
 /**
  * Creates a function that authenticates the caller from an Authorization header. `clientOfApp` returns the client whose registration
- * names the program; the function rejects as it does.
+ * names the program. The created function rejects if `clientOfApp` rejects.
  */
 export function createAuthentication(
   { issuer, audience, keys, claims = standardClaims, appClients, skewSeconds = 30 }: Issuer,
@@ -86,8 +86,8 @@ export function createAuthentication(
   }
 
   /**
-   * Returns the claims with the client of the program. A program that only its registration admits acts as its client and nothing
-   * else: its users may have other roles in other systems of the same issuer.
+   * Returns the claims with the client of the program. A token for another audience is admitted only by the registration of its program,
+   * and then keeps only the role `client`: its other roles may be meant for other systems of the same issuer.
    */
   async function admittedClaims(said: Claims): Promise<Claims | undefined> {
     const { appClient } = said;
@@ -122,7 +122,7 @@ function callerOf({ sub, exp }: JWTPayload, { roles: claimed, client, groups }: 
   if (typeof sub !== 'string' || sub === '' || !Number.isFinite(exp)) return undefined;
   const named: readonly unknown[] = Array.isArray(claimed) ? claimed : [];
   const operates = named.includes('operator') || named.includes('admin');
-  // A viewer changes nothing, so a token with both roles is no client.
+  // A viewer changes nothing, so a token with the roles viewer and client is not a client, unless it also has the role operator or admin.
   const isClient =
     named.includes('client') && (operates || !named.includes('viewer')) && typeof client === 'string' && clientIdPattern.test(client);
   const granted = new Set<Role>();

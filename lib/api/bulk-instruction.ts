@@ -17,7 +17,10 @@ interface Chosen {
   readonly solution?: UsedSolution;
 }
 
-/** Returns the instruction of the call, or that of its solution. No order gets a literal value of another one unless the call says so. */
+/**
+ * Returns the instruction of the call, or that of its solution. For many orders, it refuses literal values unless `sameForAll` is set:
+ * a value that fits one order would go to all of them.
+ */
 export async function bulkInstruction(call: Creation, isForMany: boolean): Promise<Chosen | Refusal> {
   const { instruction, solutionId, sameForAll = false } = call.body;
   const isVaried = isForMany && !sameForAll;

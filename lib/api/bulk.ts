@@ -21,7 +21,7 @@ type Creation = Call<unknown, z.output<typeof BulkHeaders>, z.output<typeof Bulk
 /** How long a call counts the orders of a filter. After that the run itself finds out whether they are too many. */
 const countingMaxMs = 5_000;
 
-/** Creates a bulk run. The run then writes down its orders and checks the instruction on each; it starts later, by a call or by `start`. */
+/** Creates a bulk run. The run freezes its set of orders and checks the instruction on each. It starts later: by a call or by `start`. */
 export async function createBulkRun(call: Creation): Promise<Answer | Refusal> {
   const { api, caller, headers, body, requestId } = call;
   const { reason, ratePerSecond, canary, stopAfterFailures, start = false, continues } = body;

@@ -115,7 +115,7 @@ async function channelView(name: string, { queues, store, clock, definitions }: 
   };
 }
 
-/** Most dead letters that are counted for one channel. */
+/** The most dead letters that are counted for one channel. */
 const deadLettersMax = 100;
 
 const countView = ({ count, more }: DocumentCount) => ({ deadLetters: count, ...(more ? { moreDeadLetters: true } : {}) });

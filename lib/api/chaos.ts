@@ -40,9 +40,9 @@ export interface Chaos {
   /** Sample orders of the app, by name. */
   readonly samples: () => ReadonlyMap<string, Sample>;
   list(): readonly Experiment[];
-  /** Returns the faults with what should happen for an agent. `seconds`: how long it lasts by default; 0: it happens once. */
+  /** Returns the faults for an agent, each with the steps that should follow. `seconds`: its default duration; 0 if it happens once. */
   faultsFor(agent: string): readonly { readonly kind: Experiment['kind']; readonly seconds: number; readonly steps: readonly string[] }[];
-  /** Returns undefined if an experiment of this kind is not over. */
+  /** Starts an experiment. Returns undefined if an earlier one of this kind is not over. */
   start(fault: z.output<typeof ChaosBody>, by: string): Experiment | undefined;
   /** Adds orders that were submitted for an experiment. */
   submitted(id: string, orders: readonly string[]): Experiment | undefined;
@@ -50,7 +50,7 @@ export interface Chaos {
   stop(id: string): Experiment | undefined;
 }
 
-/** An outage shows by the failures of several orders, and of several clients. */
+/** Sample orders for an experiment, by its kind (default: 1). Only failures of several orders, and of several clients, show an outage. */
 const ordersOf = { 'sicken-service': 3 } as { readonly [kind: string]: number };
 
 const localOnly = refuse('not-found', {
@@ -63,7 +63,7 @@ const localOnly = refuse('not-found', {
   ],
 });
 
-/** Shows the latest experiments, and for what a new one may be. */
+/** Shows the latest experiments, and the agents, faults and samples that a new one may name. */
 export function showChaos({ api: { chaos }, query }: Call<z.output<typeof ChaosQuery>>): Answer | Refusal {
   if (!chaos) return localOnly;
   const { agents, samples } = chaos;

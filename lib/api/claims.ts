@@ -24,8 +24,9 @@ export const standardClaims: ReadClaims = ({ aud, roles: granted, client, groups
 });
 
 /**
- * Reads the tokens of a Cognito user pool. Its groups are roles and, with the prefix `team-`, groups of people. An ID token names the app client as its audience; an access token has none and names it
- * as `client_id`. An access token carries no user attributes, so the app client gives the client whose orders it submits.
+ * Reads the tokens of a Cognito user pool. The groups of the pool are roles and, with the prefix `team-`, groups of people. An ID token
+ * names the app client as its audience. An access token has no audience, and names the app client as `client_id`. An access token carries
+ * no user attributes, so the client whose orders the bearer submits follows from the app client.
  */
 export const cognitoClaims: ReadClaims = ({
   token_use: use,

@@ -17,7 +17,7 @@ import type { BulkBody, DeadLetterFilter, DeadLetterQuery, DiscardBody, Resubmit
 
 type Filter = z.output<typeof DeadLetterFilter>;
 
-/** Most messages read for one page: if few of them match the filter, the page holds fewer than `limit`. */
+/** The most messages read for one page: if few of them match the filter, the page holds fewer than `limit`. */
 const lookedMax = 500;
 const readAtOnce = 50;
 /** The longest id of a message. */

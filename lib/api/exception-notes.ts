@@ -34,7 +34,7 @@ export async function noteExceptions(call: Call<unknown, unknown, z.output<typeo
   return json(200, noteView(after), { headers: { etag: etagOf(after.rev) } });
 }
 
-/** Returns the notes as people see them. Null: there is none, or it is over. */
+/** Returns the notes as people see them. A field is null if nobody has set it, or if its mute is over. */
 export const noteView = ({ fingerprint, rev, mutedUntil, note, ticket, by, at }: ExceptionNote) => ({
   fingerprint,
   rev,

@@ -26,9 +26,9 @@ export interface LastInstruction extends ShownInstruction {
   readonly verified: Verdict | 'running' | null;
   /** The fault with which it failed. */
   readonly fault: { readonly type: string; readonly message: string } | null;
-  /** The fault at which the order was blocked before it. */
+  /** The fault at which the order was blocked before the instruction. */
   readonly faultBefore: { readonly type: string; readonly message: string } | null;
-  /** The values that it has changed, and what it says, as the history has them. */
+  /** The values before the instruction, and the values that it gives, as the history has them. */
   readonly before: JsonObject;
   readonly after: JsonObject;
   /** The task that it has resolved. */
@@ -54,7 +54,7 @@ export function lastInstructionIn(program: Program, journal: readonly JournalEnt
   };
 }
 
-/** Returns the values of an instruction without how the order stood. */
+/** Returns the values of an instruction without the state of the order. */
 const withoutStanding = ({ processState: _, outcome: __, suspended: ___, ...values }: NonNullable<Given['after']> = {}): JsonObject =>
   values;
 
@@ -65,8 +65,8 @@ const endings: { readonly [outcome in Outcome]?: readonly string[] } = {
 };
 
 /**
- * Returns the instruction by which a person has ended the order, or has it undone; undefined if nobody has. One with a path has undone a part
- * of the order, which went on.
+ * Returns the instruction by which a person has ended the order, or has it undone; undefined if nobody has. An instruction with
+ * a path does not count: it undoes a part of the order, which then goes on.
  */
 export function endedByIn(outcome: Outcome | null | undefined, journal: readonly JournalEntry[]): ShownInstruction | undefined {
   const kinds = outcome ? (endings[outcome] ?? []) : [];
@@ -83,7 +83,7 @@ interface Around {
   readonly later: readonly JournalEntry[];
 }
 
-/** Returns what shows whether an instruction helps; nothing for a kind that is not judged, and for one that another order judges. */
+/** Returns what shows whether an instruction helps; nothing for a kind that is not judged, or for `restart`, which leads to a new order. */
 function watchesFor(program: Program, { kind, at, after }: Given, { before, later }: Around): readonly Watch[] {
   const action = { kind, path: after?.['path'] };
   if (!isJudged(judgedAs(action)) || kind === 'restart') return [];

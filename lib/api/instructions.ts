@@ -65,7 +65,7 @@ export async function instructOrder(call: InstructionCall, around: Around = {}):
   }
 }
 
-/** Answers 202. The answer to a repeated call says so. */
+/** Answers 202. The answer to a repeated call has the header `Idempotent-Replayed`. */
 export async function answerTo(
   { outcome, rev }: Extract<Instructed, { outcome: 'done' | 'replayed' }>,
   call: Pick<Call, 'api' | 'id'>,

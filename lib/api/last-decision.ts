@@ -4,8 +4,8 @@ import { type JournalEntry, readableInstance } from '#roles/scheduler/instance';
 import type { Refusal } from './problem.ts';
 
 /**
- * Adds the last decision about the order, and who made it, to the refusal of a decision that came too late about the order, if that is known. It reads the newest lines of the
- * journal alone, among which is every decision that won a race.
+ * Adds the last decision about an order, and the person who made it, to the refusal of a decision that came too late. Without a known
+ * decision, the refusal stays as it is. Only the newest journal lines are read: they hold each decision that won a race.
  */
 export async function withLastDecision(refusal: Refusal, orderId: string, store: Pick<Store, 'load'>): Promise<Refusal> {
   const found = await store.load(orderId).catch(() => undefined);
@@ -16,7 +16,7 @@ export async function withLastDecision(refusal: Refusal, orderId: string, store:
   return { ...refusal, errors: [...(refusal.errors ?? []), { pointer: '', code: 'last-decision', detail }] };
 }
 
-/** Returns the decision of a person that a journal line tells. */
+/** Returns the decision of a person that a journal line records. */
 function decisionOf(line: JournalEntry): { readonly what: string; readonly by: string; readonly at: number } | undefined {
   const { at } = line;
   switch (line.type) {

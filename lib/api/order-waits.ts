@@ -6,14 +6,14 @@ import { type Wait, waitOf } from '#core/views/waits';
 import type { StateHead } from '#ports/records';
 import type { ActivityReport } from '#roles/scheduler/step-report';
 
-/** A service that is away, or a closed channel: the request of a step has waited for this agent since then. In milliseconds since 1970. */
+/** A service that is away, or a closed channel. The request of a step has waited for this agent since `since`: milliseconds since 1970. */
 export interface Outage {
   readonly kind: 'outage';
   readonly agent: string;
   readonly since: number;
 }
 
-/** The next request of an undo that keeps failing, or of an outcome that cannot be confirmed. */
+/** The wait for the next request of an undo that keeps failing, or of a step whose outcome cannot be confirmed. */
 interface Failing {
   readonly kind: 'undo' | 'confirmation';
 }
@@ -27,7 +27,7 @@ interface AnySignal {
 /** The event for which a whole order waits, because nothing else happens until then. */
 export type OrderWait = (Wait | Outage | Failing | AnySignal) & {
   readonly path: string | null;
-  /** The end of the time for it: milliseconds since 1970. */
+  /** The end of the wait, or the next request: milliseconds since 1970. Null if it is unknown. */
   readonly until: number | null;
 };
 
@@ -50,7 +50,7 @@ export function waitOfHead(head: StateHead, program: Program | undefined): Order
   const node = kind === 'timer' && path !== null ? program?.nodes.get(definitionPath(path)) : undefined;
   const isPause = pauses === true || node?.activity === 'retry';
   const wait = isPause ? { kind: 'time' as const } : node && waitOf(node);
-  // The caller of an order looks after it now and then: that time is not the end of the wait.
+  // A caller polls its called order. The time of the next poll is not the end of the wait.
   return wait && { ...wait, path, until: wait.kind === 'order' ? null : nextDueAt };
 }
 

@@ -25,7 +25,7 @@ export async function submitOrder(
   call: Call<unknown, z.output<typeof SubmissionHeaders>, z.output<typeof SubmissionBody>>,
 ): Promise<Answer | Refusal> {
   const { api, caller, headers, body } = call;
-  // An operator does not decide about orders of their own.
+  // Operators do not submit orders, so that no operator decides about an order of their own.
   if (caller.client === undefined || isOperator(caller)) return refuse('forbidden');
   const waitMs = api.clientRate(caller.client);
   if (waitMs > 0) return refuse('rate-limited', { headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) } });

@@ -11,7 +11,7 @@ import { type Answer, type Call, json } from './route.ts';
 export async function showOverview({ api, caller }: Call): Promise<Answer | Refusal> {
   const { store } = api;
   const stored = await storedOverview(store);
-  // Only in the first moments of a system: the first pass of its supervisor writes the figures.
+  // The figures are missing only until the first pass of the supervisor has written them.
   if (!stored) return unavailable;
   const { asOf, tasks, groups, perMinute, error, exceptions = { open: error }, ...figures } = stored.overview;
   const mine = await store.countListed({ list: lists.tasksOfPerson(caller.subject) }, countedMax);

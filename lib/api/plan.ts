@@ -47,7 +47,7 @@ export async function plannedUndo(call: Call, scope: string): Promise<UndoPlan |
   return redactedPlan({ program, order, record, instance }, plan);
 }
 
-/** Refuses a call that needs the workflow of an order, which the app does not have. */
+/** Refuses a call because the app does not have the workflow version of the order. */
 export const unknownVersion = ({ workflow: { name, version } }: StateRecord): Refusal =>
   refuse('conflict', {
     errors: [

@@ -97,7 +97,7 @@ export interface Refusal {
   readonly members?: JsonObject;
 }
 
-/** Limits the response to a body with many mistakes, which would otherwise be many times its size. */
+/** The most errors in one response. Without a limit, the response to a body with many mistakes could be much larger than the body. */
 const errorsMax = 50;
 
 export const refuse = (problem: ProblemCode, more: Omit<Refusal, 'problem'> = {}): Refusal => ({ problem, ...more });

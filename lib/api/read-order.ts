@@ -104,7 +104,7 @@ function withInput(each: Followed, loaded: Parameters<typeof redactedInput>[0]):
   return input === undefined ? each : { ...each, input };
 }
 
-/** A step whose agent cannot work waits like any other wait, since its request or the outage: whichever came later. */
+/** Adds the wait of a step whose agent cannot work. It began with the request or with the outage, whichever came later. */
 function withOutage(report: ActivityReport, { obstacleOf }: Surroundings): Followed {
   const { agent, status, activity } = report;
   const isAtWork = activity === 'step' && agent !== null && status !== 'Initialized' && status !== 'Closed';

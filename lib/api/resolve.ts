@@ -48,7 +48,7 @@ export async function resolveTask(call: Resolving): Promise<Answer | Refusal> {
   return answer;
 }
 
-/** An ETag that no order has. A repeated call is recognized before it is compared, and any other call is refused. */
+/** An ETag that no order has. A repeated call is recognized before its ETag is compared, and any other call is refused. */
 const noEtag = '"-1"';
 
 /** Returns the answer to a call that has resolved the task already, under the same idempotency key; undefined if it has not. */
@@ -65,8 +65,8 @@ async function replayed(call: Resolving, { orderId }: TaskRecord): Promise<Answe
 }
 
 /**
- * What the idempotency key of a call stands for. With a solution, or with `saveAs`, it is the whole body. Otherwise it is the instruction
- * alone, as in `POST /orders/{id}/instructions`.
+ * Returns the content for which the idempotency key of a call stands: with a solution, or with `saveAs`, the whole body. Otherwise it is
+ * the instruction alone (nothing here), as in `POST /orders/{id}/instructions`.
  */
 const keyedBy = (body: Resolving['body']): Pick<Around, 'keyed'> =>
   body.solutionId === undefined && body.saveAs === undefined ? {} : { keyed: body as Json };

@@ -40,7 +40,7 @@ export interface ApiOptions {
   };
   /** Limits the rate of each client. Default: a limit of the API alone, from `config`. */
   readonly clientRate?: ClientRate;
-  /** The rules as this process knows them. Default: a knowledge of the API alone. */
+  /** The rules as this process knows them. Default: the API reads them for itself. */
   readonly rules?: Rules;
   readonly clock: Clock;
   readonly telemetry: Telemetry;

@@ -235,7 +235,7 @@ export const routes: readonly Route[] = [
     roles: ['operator'],
     summary: 'Discard a dead letter',
     body: deadLetters.DiscardBody,
-    // The only DELETE, with which many clients send no body. For a message that does not exist, 404 helps more than 422.
+    // Many clients send no body with a DELETE. For a message that does not exist, 404 helps more than 422.
     isThere: isDeadLetter,
     answers: {
       200: {

@@ -91,7 +91,7 @@ export function ruleProblems(rule: Rule, { definitions }: Pick<Call['api'], 'def
   return errors.length > 0 ? errors : literalProblems(literalOf(rule, definitions));
 }
 
-/** Returns the problems with the first version of the workflow, if no version takes the value of an action. */
+/** Returns the problems with the value of an action if no version of the workflow accepts it: those with the first version. */
 function literalProblems(literal: RuleLiteral | undefined): readonly ProblemError[] {
   if (!literal) return [];
   const { pointer, value, schemas } = literal;

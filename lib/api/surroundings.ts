@@ -19,7 +19,7 @@ export interface Seen {
   readonly journal: readonly JournalEntry[];
 }
 
-/** Reads why an order waits, apart from its own state. Reads the circuit breaker and the channel only of agents that have its requests. */
+/** Reads why an order waits, apart from its own state. It reads the circuit breaker and the channel only of agents with open requests. */
 export async function surroundingsOf(
   api: Pick<Call['api'], 'store' | 'clock'>,
   { program, state, instance, journal }: Seen,

@@ -136,7 +136,7 @@ function parentOf({ caller, handles }: OrderRecord): { readonly parent?: string 
   return parent === undefined ? {} : { parent };
 }
 
-/** The exception and the task of the error in which the order is; else of a report, or of an undo that keeps failing. */
+/** Returns the exception and the task of an order in Error; otherwise those of a report, or of an undo that keeps failing. */
 function causeOf({ orderId, open = [] }: StateHead): { readonly exceptionId?: string; readonly taskId?: string } {
   const error =
     open.findLast(({ cause }) => cause.startsWith('error/')) ?? open.find((each) => isReport(each) && !each.hasNoTask) ?? open[0];
@@ -167,7 +167,7 @@ const followedView = ({ completeBy, startedAt, closedAt, requestedAt, answeredAt
   completeBy: timeOrNull(completeBy),
   startedAt: timeOrNull(startedAt),
   closedAt: timeOrNull(closedAt),
-  // Shown only where they differ: after a resubmission, or for an answer that came while the order was blocked or suspended.
+  // Shown only if they differ from the times above: after a resubmission, or for an answer that came to a blocked or suspended order.
   ...(requestedAt === null || requestedAt === startedAt ? {} : { requestedAt: timeText(requestedAt) }),
   ...(answeredAt === null || answeredAt === closedAt ? {} : { answeredAt: timeText(answeredAt) }),
   output,

@@ -11,7 +11,7 @@ export const waitSecondsMax = 25;
 export const waitersMax = { perCaller: 5, all: 20 } as const;
 
 const pollMs = { first: 100, longest: 1_000 } as const;
-/** A waiting call removes its place when it ends. After a crash the place ends on its own. */
+/** A waiting call removes its place when it ends. After a crash, the place ends on its own this long after the end of the wait. */
 const graceMs = 5_000;
 const racesMax = 3;
 const placesId = 'PLACES';
@@ -59,7 +59,7 @@ interface Place {
 }
 
 async function takePlace(documents: Documents, caller: Caller, now: number, end: number): Promise<Place | undefined> {
-  // A person may have the name of a client.
+  // A person and a client may have the same name.
   const holder = caller.client === undefined ? `person ${caller.subject}` : `client ${caller.client}`;
   const place = { holder, until: end + graceMs };
   const taken = await changePlaces(documents, now, (places) => {

@@ -8,7 +8,7 @@ import { meantStep, type OrderView } from './orders.ts';
 /** Kinds after which an order goes on from where it stands. */
 const goesOn: ReadonlySet<string> = new Set(['resubmit', 'replace-input', 'skip']);
 
-/** Returns what the order says about an instruction beside the check: the step that is marked, and the steps that stay done. */
+/** Returns what the order adds to the check of an instruction: the step that is marked, and the steps that stay done. */
 export function aboutCheck(instruction: GivenInstruction, check: CheckView, order: OrderView | undefined): AboutCheck {
   if (!order) return {};
   const marked = markedBy(instruction, order);

@@ -47,7 +47,7 @@ interface WantedBulk {
   readonly canary?: number | undefined;
   readonly stopAfter?: number | undefined;
   readonly sameForAll?: boolean | undefined;
-  /** The run whose untouched orders this one takes. */
+  /** The earlier run whose untouched orders this run takes. */
   readonly continues?: string | undefined;
   /** The idempotency key of the call. Default: a new one. */
   readonly key?: string | undefined;
@@ -72,7 +72,7 @@ export async function preparedBulk(cli: Cli, api: Api, wanted: WantedBulk): Prom
   return followBulk(cli, api, made.id, ({ state }) => state !== 'preparing');
 }
 
-/** Shows the progress of a run until `isOver`. It may be left at any time, because the run goes on in the system. */
+/** Shows the progress of a run until `isOver`. The person may stop the command at any time: the run goes on in the system. */
 export async function followBulk(cli: Cli, api: Api, id: string, isOver: (run: BulkView) => boolean): Promise<BulkView> {
   for (let shown = ''; ; ) {
     const { body } = await api.call<BulkView>('GET', bulkPath(id));
@@ -90,7 +90,7 @@ export const isAtEnd = ({ state }: BulkView): boolean => state === 'done' || sta
 export const isAtRest = (run: BulkView): boolean =>
   isAtEnd(run) || run.state === 'ready' || (run.state === 'paused' && (run.paused?.by === 'person' || run.paused?.by === 'canary'));
 
-/** Says of a run that is ready that no failures stop it, and which number would; undefined if it has one, or needs none. */
+/** Returns a warning that no number of failures stops a ready run, with a usual limit; undefined if the run has a limit, or needs none. */
 export function withoutStop({ state, kind, feasible, stopAfterFailures }: BulkView): string | undefined {
   const usual = usualStopAfter(feasible);
   if (state !== 'ready' || stopAfterFailures !== null || feasible <= usual || !isJudged(kind)) return undefined;

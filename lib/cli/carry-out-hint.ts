@@ -1,7 +1,7 @@
 import type { Cli } from './command.ts';
 import { printable } from './text.ts';
 
-/** Most characters of a command that a hint repeats. */
+/** The most characters of a command that a hint repeats. */
 const charactersMax = 1000;
 
 /** Returns the command that carries out what a dry run has shown: the typed one with a reason, and with `--yes` where nobody is asked. */

@@ -40,7 +40,7 @@ function orderChange(before: OrderView | undefined, after: OrderView): readonly 
   return before?.processState === 'Error' && after.processState === 'Processing' ? ['running again'] : [];
 }
 
-/** Returns what an order waits for that no step tells, and until when: an undo that keeps failing, or a service that is away. */
+/** Returns a new wait of the order that its steps do not show: for a failing undo, a confirmation, or a service that is away. */
 function standstill(before: OrderView | undefined, after: OrderView): readonly string[] {
   const line = standstillText(after);
   return line === undefined || (before && line === standstillText(before)) ? [] : [line];
@@ -62,7 +62,7 @@ function stepChange(before: StepView | undefined, after: StepView, label: string
       return undefined;
     case 'Executing':
       if (isWait(after) || after.skipped) return `${label} ${statusText(after, order)}`;
-      // Nothing is requested from a suspended order.
+      // A suspended order requests nothing.
       if (order.suspended) return `${label} ${statusText(after, order)}${attempt}`;
       return attempts > 1 ? `${label} requested again${attempt}` : `${label} requested`;
     default:
@@ -76,7 +76,7 @@ export const isWait = ({ agent, waitsFor }: StepView): boolean => waitsFor !== u
 /** Returns the status of a step in a few words, with the type of its fault if the order shows it. */
 export function statusText(step: StepView, { fault, undo, suspended }: Pick<OrderView, 'fault' | 'undo' | 'suspended'>): string {
   const { status, result, skipped, path, waitsFor, completeBy } = step;
-  // The undo of a suspended order that a person has marked closes only when the order is resumed.
+  // In a suspended order, an undo that a person has marked as done closes only when the order is resumed.
   const isUndo = path !== undefined && isUndoPath(path);
   const stuck = isUndo && status !== 'Closed' ? undo?.stuck.find((each) => each.path === undonePath(path)) : undefined;
   if (stuck) return failureText(stuck, suspended === true);
@@ -87,7 +87,7 @@ export function statusText(step: StepView, { fault, undo, suspended }: Pick<Orde
   if (result === 'Compensated') return isUndo ? 'ok' : 'undone';
   if (waitsFor?.kind === 'answer' && status === 'Faulting') return waitText(waitsFor);
   if (result === 'Faulted' || status === 'Faulting') {
-    // A client sees no paths: there, the fault of the order is that of the blocked step.
+    // A client sees no paths. In its view, the fault of the order is that of the blocked step.
     const isItsFault = path === undefined ? status === 'Faulting' : fault?.source === path;
     return fault && isItsFault ? `failed: ${fault.type}` : 'failed';
   }
@@ -99,7 +99,7 @@ export function statusText(step: StepView, { fault, undo, suspended }: Pick<Orde
   );
 }
 
-/** Returns how often an undo has failed: `failed once`. While the order is suspended, its last request may still be without an answer. */
+/** Returns how often an undo has failed: `failed once`. In a suspended order, the last request may be open: no number. */
 export function failureText({ attempts, nextAt }: StuckUndoView, isSuspended: boolean): string {
   if (attempts === 0) return 'cannot be requested';
   if (attempts > 1 && isSuspended) return 'keeps failing';

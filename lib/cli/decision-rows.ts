@@ -19,7 +19,7 @@ export function decisionRows({ processState, endedBy, lastInstruction }: OrderVi
   ];
 }
 
-/** Most changes, and most characters of a value, that are shown. */
+/** The most changes, and most characters of a value, that are shown. */
 const changesMax = 5;
 const valueCharactersMax = 600;
 

@@ -61,12 +61,12 @@ export function changedPlaces(before: Json | undefined, after: Json | undefined,
   return was === is ? [] : [`${place === '' ? 'the input' : place}: ${was} becomes ${is}`];
 }
 
-/** Most places of an input among which the likely one is searched. */
+/** The most places of an input among which the likely one is searched. */
 const placesMax = 500;
 
 /**
- * Returns the place of an input that a text about a fault is most likely about: the one of which it names the value, or most words of the
- * path; else the first. Undefined if no place can be set.
+ * Returns the place of an input that a text about a fault is most likely about: the place whose value the text quotes, or else the place
+ * with the most words of its path in the text; the first of equals. Undefined if no place can be set.
  */
 export function likelyPlace(input: Json | undefined, text: string): string | undefined {
   const said = wordsOf(text);

@@ -32,7 +32,7 @@ export function nextSteps(order: OrderView, exception?: ExceptionTags): readonly
   ];
 }
 
-/** Whether the step would fail again with the same input: its fault is permanent, and about what it was given. */
+/** Whether the step would fail again with the same input: its fault is permanent, and about the input. */
 function isAboutInput(order: OrderView, exception: ExceptionTags | undefined): boolean {
   const { fault } = order;
   if (!fault?.permanent || failedStep(order)?.input === undefined) return false;
@@ -48,7 +48,7 @@ function placeOf(order: OrderView): string {
 
 type Undo = NonNullable<OrderView['undo']>;
 
-/** Returns how to mark a stuck undo as done. With several, the path says which. */
+/** Returns how to mark a stuck undo as done. If several undos are stuck, the path says which one. */
 function markStep({ path }: Undo['stuck'][number], undo: Undo | undefined, typed: (command: string, more?: string) => string): string {
   const isOnly = undo?.stuck.length === 1;
   const command = typed('mark-compensated', isOnly ? '' : ` --path ${printable(path)}`);

@@ -15,7 +15,7 @@ export function spanOption(value: string): number {
   throw new InvalidArgumentError('Expected a time span such as 30s, 15m, 12h or 7d, at most one year.');
 }
 
-/** Parses a time, or a span before now, into a time of the API: `2h` is two hours ago. The API refuses what is no time. */
+/** Parses a time, or a span before now, into a time of the API: `2h` is two hours ago. Other text stays as it is: the API refuses it. */
 export const sinceOption =
   (now: () => number) =>
   (value: string): string =>

@@ -78,7 +78,7 @@ export interface InstructionView {
   readonly verified?: string | null;
   readonly fault?: FaultView | null;
   readonly faultBefore?: FaultView | null;
-  /** The values that it has changed, and what it says. */
+  /** The values before the instruction, and the values that it gives. */
   readonly before?: JsonObject;
   readonly after?: JsonObject;
   readonly taskId?: string | null;
@@ -93,7 +93,7 @@ export interface OrderView {
   readonly outcome?: string | null;
   readonly output?: Json;
   readonly suspended?: boolean;
-  /** Whether it, or a scope of it, is being undone. Shown to operators only. */
+  /** Whether the order, or a scope of it, is being undone. Shown to operators only. */
   readonly undoing?: boolean;
   readonly failureCount?: number;
   readonly completeBy?: Time | null;
@@ -227,8 +227,8 @@ function eventText({ kind, name, workflow, agent, since, path }: WaitView): stri
 export const secondText = (time: Time): string => `${new Date(time).toISOString().slice(0, 19)}Z`;
 
 /**
- * Returns the name of a step; its path if another step has the same name. A client sees no paths: there, the first of them has its name
- * alone, and each other one a number.
+ * Returns the name of a step; its path if another step has the same name. A client sees no paths. For a client, the first such step
+ * has its name alone, and each further one a number.
  */
 export function stepLabel(step: StepView, steps: readonly StepView[] = []): string {
   const alike = steps.filter(({ name }) => name === step.name);

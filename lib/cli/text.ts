@@ -17,7 +17,7 @@ export const counted = (number: number, noun: string): string => `${number} ${no
 /** Returns texts, one in a line, for a program that reads them. */
 export const lines = (texts: readonly string[]): string => texts.map((text) => `${printable(text)}\n`).join('');
 
-/** Most characters of a cell, unless the caller says otherwise. */
+/** The most characters of a cell, unless the caller says otherwise. */
 export const widthMax = 200;
 
 /** Formats rows under headings, with columns as wide as their widest cell. Paints after padding, because color codes have no width. */

@@ -9,7 +9,7 @@ const text = z.string().min(1).max(1024).exactOptional();
 const moment = z.iso.datetime({ offset: true, error: 'expected a date and time that exist, such as 2026-01-31T12:00:00Z' }).exactOptional();
 const itemOutcomes = [...outcomes, 'left'] as const;
 
-/** Most orders that a filter names. */
+/** The most orders that a filter names. */
 const idsMax = 5_000;
 
 export const BulkHeaders = z.object({ 'idempotency-key': z.string({ error: keyHelp }).regex(keyPattern, keyHelp) });

@@ -3,7 +3,7 @@ import { faultClasses } from '#core/data/fault';
 import { proposalLimits } from '#core/evolution/ways';
 import { cursor, time } from './common.ts';
 
-/** The resolved tasks of each cluster are read. */
+/** The most clusters of one page. The number is small because the resolved tasks of each cluster are read. */
 const limitMax = 20;
 const expected = `expected a whole number from 1 to ${limitMax}`;
 

@@ -26,7 +26,7 @@ export const ResubmitMessageBody = z.strictObject({
 
 export const DiscardBody = z.strictObject({ reason, dryRun });
 
-/** Most messages in one call. */
+/** The most messages in one call. */
 const treatedMax = 50;
 
 export const BulkBody = z.strictObject({

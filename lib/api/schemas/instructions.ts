@@ -128,7 +128,7 @@ export const InstructionBody = z.discriminatedUnion('kind', [
 type Described = z.output<typeof InstructionBody>['kind'];
 type Undescribed = Exclude<OrderInstructionKind, Described>;
 
-/** The compiler names the kinds of the core that have no fields above. */
+/** If a kind of the core has no fields above, this does not compile, and the error names the kind. */
 const kinds: readonly ([Undescribed] extends [never] ? Described : { 'has no fields': Undescribed })[] = InstructionBody.options.flatMap(
   ({ shape }) => [...shape.kind.values],
 );

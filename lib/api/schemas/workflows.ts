@@ -88,7 +88,7 @@ export const Workflow = z.strictObject({
     .describe('what becomes of each fault of each step'),
 });
 
-/** Most orders of one page: the journal of each is read. */
+/** The most orders of one page: the journal of each is read. */
 const historiesMax = 50;
 
 export const HistoriesBody = z.strictObject({

@@ -35,13 +35,13 @@ export const alerts: CliCommand<{ follow?: true; since: number }> = {
   },
 };
 
-/** Returns the agents whose service is away. An outage of a service is an alarm on AWS, and no announcement. */
+/** Returns the agents whose service is away. An outage has no announcement; on AWS, it raises an alarm. */
 async function awayNow(cli: Cli): Promise<readonly string[]> {
   try {
     const channels = await listed<ChannelView>(await cli.api('operator'), '/channels');
     return channels.filter(({ breaker }) => breaker?.phase === 'open').map(({ name }) => name);
   } catch {
-    // The announcements are in the data folder, also while no system runs.
+    // No system runs. The announcements are shown all the same, because they are in the data folder.
     return [];
   }
 }

@@ -63,7 +63,7 @@ export const audit: CliCommand<Options> = {
 
 const isInstruction = ({ kind }: EntryView): boolean => kind === 'instruction' || kind === 'task';
 
-/** Most resolved tasks that are looked at for the outcomes of instructions. */
+/** The most resolved tasks that are looked at for the outcomes of instructions. */
 const tasksMax = 200;
 
 const resolvedTasks = (api: Api, target: string | undefined): Promise<readonly TaskView[]> =>
@@ -72,7 +72,7 @@ const resolvedTasks = (api: Api, target: string | undefined): Promise<readonly T
 /** The audit and the task note the same decision within this time. */
 const sameMs = 10_000;
 
-/** Returns whether an instruction has helped, as the task tells that it has resolved; empty if no task does. */
+/** Returns whether an instruction has helped, according to the task that it has resolved; empty without such a task. */
 function outcomeOf({ target, by, action, at }: EntryView, tasks: readonly TaskView[]): string {
   const task = tasks.find(({ id, orderId, resolution }) => {
     if (!resolution || resolution.by !== by || Math.abs(timeOf(resolution.at) - timeOf(at)) > sameMs) return false;

@@ -100,7 +100,7 @@ function orderText(order: OrderView, exception: Alike | undefined, { paint, type
   return `${paint('bold', printable(orderId))}\n${lines.join('')}${rows.length > 0 ? `\n${table(headings, rows, paint)}` : ''}`;
 }
 
-/** Says of a blocked order that it does not go on by itself. Its explanation says that of a question. */
+/** Says that a blocked order waits for a person. For a question, the explanation of the order already says so. */
 const decisionText = ({ processState, fault, taskId }: OrderView): string =>
   processState === 'Error' && taskId && fault?.type !== questionType ? ` It waits for a person: task ${taskId}.` : '';
 
@@ -129,7 +129,7 @@ function undoneRows({ processState, steps = [] }: OrderView): readonly (readonly
 
 /**
  * Returns the time that a suspended order has left. If it waits for the next try of one undo alone, that is the time until then. Once a
- * person has marked that undo as done, the time says nothing.
+ * person has marked that undo as done, the time has no meaning and is left out.
  */
 function remainingRows({ remainingSeconds, undo }: OrderView): readonly (readonly string[])[] {
   if (typeof remainingSeconds !== 'number' || (undo && undo.now === null)) return [];
@@ -156,7 +156,7 @@ function undoRows({ undo, suspended }: OrderView): readonly (readonly string[])[
   ];
 }
 
-/** Most masked faults that are shown. */
+/** The most masked faults that are shown. */
 const maskedMax = 3;
 
 /** Returns the rows about faults that made no exception, because a recovery masked them. */
@@ -174,7 +174,7 @@ function maskedRows({ maskedFaults }: OrderView): readonly (readonly string[])[]
   ];
 }
 
-/** Most characters of an input that are shown. */
+/** The most characters of an input that are shown. */
 const inputCharactersMax = 600;
 
 /** Returns the row of the input with which the failed step would be requested again. `replace-input` replaces the whole of it. */

@@ -46,7 +46,7 @@ function detailsIn({ seq: _, at: __, type, path: ___, ...fields }: Entry, later:
   return detailsOf(fields);
 }
 
-/** Shows what an instruction says before how the order stood: a screen may cut the end. */
+/** Puts the values of an instruction before the state of the order, because a screen may cut the end of a line. */
 function instructionFirst({ kind, by, reason, before, after, ...others }: { readonly [field: string]: unknown }) {
   const said = Object.fromEntries(Object.entries((after ?? {}) as object).filter(([name]) => !standing.has(name)));
   return { kind, by, ...said, reason, ...others, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) };
@@ -54,7 +54,7 @@ function instructionFirst({ kind, by, reason, before, after, ...others }: { read
 
 const standing: ReadonlySet<string> = new Set(['processState', 'outcome', 'suspended']);
 
-/** Returns what came of the handling of an exception: to be handled is not to be mended. */
+/** Returns the outcome after an exception was handled: the order may be blocked again. */
 function afterText(later: readonly Entry[]): string {
   const next = later.find(({ type }) => type === 'OrderBlocked' || type === 'OrderProcessed');
   if (!next) return '(outcome not known yet)';

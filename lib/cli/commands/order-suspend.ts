@@ -43,7 +43,7 @@ interface UndoPlan {
   readonly steps: readonly { readonly path: string }[];
 }
 
-/** What each instruction says about the undos that are left, in their order. */
+/** The text of each instruction about the undos that are left, in the sequence in which they run. */
 const undoTexts = {
   suspend: ({ steps }: UndoPlan): string => `Its undo would stop. Still to be undone: ${pathsOf(steps)}.\n`,
   resume: ({ steps }: UndoPlan, undo: OrderView['undo']): string => {

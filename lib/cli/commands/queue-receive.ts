@@ -7,7 +7,7 @@ import { printable } from '#cli/text';
 import { systemClock } from '#ports/clock';
 import { jsonIn } from '#ports/util/json';
 
-/** Whether the system consumes a queue: a message received here would be missing there. */
+/** Whether the system itself consumes a queue. A message that this command received would be lost for the system. */
 const isSystems = (queue: string): boolean =>
   /-(requests|replies|messages|dead)$/.test(queue) || queue === 'wake-ups' || queue === 'submissions';
 

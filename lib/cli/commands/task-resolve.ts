@@ -59,7 +59,7 @@ export const taskResolve: CliCommand<Options> = {
   },
 };
 
-/** Resolves the task of a destination of messages, or shows the check of that. It has no order, and so no ETag. */
+/** Resolves the task of a destination of messages, or shows the check of that. Such a task has no order, and so no ETag. */
 async function ofDestination(
   cli: Cli,
   { api, path, body }: { readonly api: Api; readonly path: string; readonly body: object },

@@ -31,7 +31,7 @@ interface ClusterView {
   readonly why?: string;
 }
 
-/** The figures of a replay. `fit`: orders that would have needed no person; `assumed` of them only if requests that they never made succeed. */
+/** The figures of a replay. `fit`: orders that would have needed no person. `assumed`: those of them that depend on requests never made. */
 interface Replay {
   readonly checked: number;
   readonly fit: number;
@@ -46,7 +46,7 @@ interface Page<T> {
 type Cli = Parameters<CliCommand<Options>['run']>[0];
 type Api = Awaited<ReturnType<Cli['api']>>;
 
-/** Shows alike exceptions of a workflow with the change of its definition that they propose, and how many orders would have needed no person with it. */
+/** Shows alike exceptions of a workflow, the change that they suggest, and how many orders would then have needed no person. */
 export const workflowReview: CliCommand<Options> = {
   name: 'workflow review',
   summary: 'Propose changes of a workflow from resolved exceptions',

@@ -1,6 +1,6 @@
 import type { Cli } from '#cli/command';
 
-/** `skipped`: it cannot be examined from here, or another finding is the reason. */
+/** `skipped`: the check cannot be made from here, or another finding makes it useless. */
 export type FindingState = 'ok' | 'warning' | 'failed' | 'skipped';
 
 /** What one check has found. */

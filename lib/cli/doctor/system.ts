@@ -7,7 +7,7 @@ import { isObject } from '#core/data/json';
 import { jsonIn } from '#ports/util/json';
 import { type Examine, type Finding, failed, ok, skipped, warning } from './finding.ts';
 
-/** Tokens, leases and deadlines depend on clocks that agree. */
+/** The largest difference between two clocks that agree. Tokens, leases and deadlines depend on that. */
 const clocksApartMsMax = 30_000;
 const expirySoonMs = 15 * 60_000;
 const renewalMs = 14 * 86_400_000;

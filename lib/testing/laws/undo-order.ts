@@ -14,7 +14,7 @@ export const undoOrder = (): Law => ({
       const canBeUndone = new Set(
         journal.flatMap((fact) => (fact.type === 'StepRequested' && isUndoPath(fact.path) ? [undonePath(fact.path)] : [])),
       );
-      /** Open activities, which may be undone early: a step with the effect of a run with another input is undone before its next request. */
+      /** Open activities, which may be undone early: a step with an effect for another input is undone before its next request. */
       const begun = new Set<string>();
       let scope: string = rootPath;
       for (const fact of journal) {
