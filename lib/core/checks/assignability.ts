@@ -144,7 +144,7 @@ interface Words {
   readonly given?: string | undefined;
 }
 
-/** Depth up to which two types are compared. */
+/** Levels up to which two types are compared. Below them, any value counts as fitting. */
 const depthMax = 6;
 
 /** Returns why a value of this type certainly does not fit the wanted type; undefined if it may fit. */

@@ -29,8 +29,9 @@ const plainNames: ReadonlySet<string> = new Set([
   'AggregateError',
 ]);
 
-/** A fault's message has at most 1,024 characters, and often a sentence around the reason. */
+/** The most characters of a reason. A fault's message has at most 1,024, and often a sentence around the reason. */
 const reasonMax = 940;
+/** The most errors of a chain that are read: the error itself and its causes. */
 const causesMax = 5;
 const lastWord = /\[?[^\s"'{}[\](),;:&=<>]*$/;
 

@@ -88,6 +88,7 @@ export const rootPath = 'order';
 export const limits = {
   /** Levels of the tree, including the root. */
   depthMax: 32,
+  /** Activities of the tree. */
   activitiesMax: 10_000,
   /** Entries of the list of a forEach. */
   itemsMax: 1000,

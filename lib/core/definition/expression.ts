@@ -219,11 +219,12 @@ function like(text: string, pattern: string): boolean {
   if (text.length > expressionLimits.matchedCharactersMax)
     throw new TooLarge(`a matched text has at most ${expressionLimits.matchedCharactersMax} characters`);
   const compiled = compiledPattern(pattern);
-  // Compiling costs as much as matching a short text.
+  // The steps pay for the compilation, too.
   spend(compiled.programSize() * (text.length + compileCharacters));
   return compiled.matcher(text).matches();
 }
 
+/** The cost of compiling a pattern, as characters of text that it could match instead. */
 const compileCharacters = 20;
 const compiledPatterns = new Map<string, RE2JS>();
 

@@ -7,6 +7,7 @@ import type { Program } from './program.ts';
 const made = new WeakMap<Program, Map<string, Program>>();
 /** The original program of each program in `made`. */
 const origins = new WeakMap<Program, Program>();
+/** The most programs that are cached for one definition. */
 const madeMax = 100;
 
 /** Returns the program of one order: that of its definition, with the undos that rules have given to its steps. */

@@ -10,6 +10,7 @@ interface Schema {
  */
 export const sampleOfJson = (schema: JsonObject, name: string): Json => madeOf(schema, name, schema, 0);
 
+/** Levels of a schema, with its references. Below them each value is null, which ends the recursion of a schema that refers to itself. */
 const depthMax = 16;
 
 function madeOf(schema: Schema, name: string, root: Schema, depth: number): Json {

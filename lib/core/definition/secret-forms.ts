@@ -6,6 +6,7 @@ export interface LongSecret {
   readonly inUrl: string;
 }
 
+/** The shortest secret that is recognized in another form. */
 const coreCharactersMin = 8;
 /** The longest secret that is searched with other spaces and dashes. */
 const coreCharactersMax = 256;

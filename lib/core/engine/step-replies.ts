@@ -5,6 +5,7 @@ import { fits, type Json, utf8Bytes } from '#core/data/json';
 import { limits } from '#core/definition/definition';
 import type { Context } from './behavior.ts';
 
+/** The most characters of a fault that the state of a step keeps. */
 const reasonMax = 200;
 /** Types that say no more than the message. */
 const plainTypes: ReadonlySet<string> = new Set([engineFaults.serviceUnavailable, 'UnexpectedError']);

@@ -26,6 +26,7 @@ export interface Failing {
   readonly fault: string;
 }
 
+/** The most retries that a proposal gives a step. */
 const retriesMax = 5;
 
 const changed = (program: Program, { kind, path, after, code }: Omit<Form, 'definition'>): Form => ({

@@ -11,6 +11,7 @@ export interface Separating {
 
 /** The fewest orders in each group: smaller groups may differ by accident. */
 export const separatingMin = 5;
+/** Levels of objects in an order that are compared. Deeper fields are left out. */
 const depthMax = 4;
 
 /** Returns the fields that separate orders with an exception from orders without one. `secret`: JSON pointers to fields that are not looked at. */

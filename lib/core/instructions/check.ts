@@ -53,6 +53,7 @@ export interface Effects {
   readonly skips: readonly string[];
 }
 
+/** The most requests that a check lists in `then`. */
 const thenMax = 200;
 
 /** Returns the check of an infeasible instruction. `order` is absent if the order cannot be read. */

@@ -21,6 +21,7 @@ export type KeptEvent = Pick<RuleEvent, 'id' | 'kind' | 'at' | 'type' | 'class' 
   readonly used?: readonly string[];
 };
 
+/** The most kept events, the most keys of each list of notes, and the most keys of `acted`, for one order. */
 export const memoryLimits = { keptMax: 32, notedMax: 256, actedMax: 64 } as const;
 
 /** Returns a short key: 53 bits of a hash. */

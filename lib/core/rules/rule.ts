@@ -99,10 +99,13 @@ export interface Rule {
 
 export const ruleLimits = {
   rulesMax: 1000,
+  /** UTF-8 bytes of one rule as JSON. */
   ruleBytesMax: 16 * 1024,
+  /** UTF-8 bytes of all rules together as JSON. */
   setBytesMax: 1024 * 1024,
   /** Rules that are not off, for one kind of event. */
   inForceMax: 200,
+  /** Events in `all` or `any`. */
   patternsMax: 8,
   /** Raised exceptions and sent signals in a row, each caused by the one before. */
   roundsMax: 3,

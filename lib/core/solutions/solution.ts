@@ -40,7 +40,7 @@ export type SolutionValues = { readonly [parameter: string]: Json };
 
 export const solutionLimits = {
   solutionsMax: 200,
-  /** Of a solution as JSON. */
+  /** UTF-8 bytes of a solution as JSON. */
   solutionBytesMax: 8 * 1024,
   nameCharactersMax: 128,
   conditionCharactersMax: 1024,

@@ -53,6 +53,7 @@ function reasonFor(program: Program, state: State, around: Around): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
+/** The most activities that the sentence names. It counts the others. */
 const shownMax = 3;
 
 const endings: { readonly [outcome in Outcome]: string } = {
@@ -138,6 +139,7 @@ function obstacleText({ agent }: RemoteActivity, { obstacleOf, now }: Around): s
   }
 }
 
+/** The most characters that are quoted of an agent's last answer. */
 const answerMax = 300;
 
 function answerText(path: string, { lastAnswerOf }: Around): string {
