@@ -28,14 +28,14 @@ interface Props {
   readonly entries: readonly HistoryEntry[];
   readonly changeKind: (kind: InstructionKind) => void;
   readonly close: () => void;
-  /** Shows a check in the graph; undefined: it no longer fits the form. */
+  /** Shows a check in the graph. `undefined` hides the last one, because it no longer fits the form. */
   readonly showCheck: (check: Check | undefined) => void;
   readonly applied: (kind: InstructionKind, path: string) => void;
   /** Why nothing can be applied now: another person has the order, or the task. */
   readonly barred?: string | undefined;
-  /** Whether the page shows the check, and always has the form. */
+  /** Whether the form is a fixed part of the page, and the page itself shows the check. */
   readonly isPartOfPage?: boolean;
-  /** Sends an instruction by another call than that of the order, such as that of a task. */
+  /** The call that gives the instruction, if it is not the order's own call: a task has another one. */
   readonly sending?: Sending;
 }
 

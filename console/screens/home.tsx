@@ -167,7 +167,7 @@ function Headline({ data }: { data: Overview | undefined }) {
   );
 }
 
-/** One button: my late task, or the next that nobody has. */
+/** One button. It leads to my late task, else to my first task, else to the first task that nobody has. */
 function NextTask({ tasks }: { tasks: readonly Task[] }) {
   const late = tasks.find((task) => task.overdue && isMine(task));
   const next = late ?? tasks.find(isMine) ?? tasks.find(({ assignee }) => assignee === undefined);

@@ -3,7 +3,7 @@ import { apiPath, get } from '../api/client.ts';
 import type { Page } from '../api/poll.ts';
 import type { ListedOrder } from '../api/types.ts';
 
-/** The orders that a search has found so far, and how far it is. */
+/** The orders that a search has found so far. */
 export interface Found {
   readonly orders: readonly ListedOrder[];
   /** The hint for a search that has found nothing. */

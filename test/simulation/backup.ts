@@ -23,7 +23,7 @@ export class Backup {
     return [...this.seen.keys()];
   }
 
-  /** Restores the tables. The history continues from the same moment. */
+  /** Restores the tables. The history then continues from the moment of the backup. */
   restore(history: History, now: number): void {
     for (const table of tables)
       for (const row of this.rows.get(table) ?? []) this.put(table, table === 'states' ? this.continued(row, now) : row);

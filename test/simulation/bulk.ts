@@ -86,7 +86,7 @@ class Operators {
     let chosen: BulkFilter | undefined;
     this.call('prepare', async (bulk, host) => {
       const found = await filterOf(host);
-      // A repeated call must be the same call.
+      // A repetition under the same key must have the same content.
       chosen ??= found;
       const created = await bulk.create({ ...draft, filter: chosen } satisfies BulkDraft, () => []);
       if (created.outcome === 'key-reused') throw new Error(`The key ${key} of a bulk run was refused.`);

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { ChannelPolicies } from '#authoring/channel-policy';
 import { type ConsumerDefinition, consumerDefinitionOf, type OwnFailureCounts } from '#authoring/consumer';
 
-/** The effects that a message can have on its handler. `early`: it fails until something else has happened. `deadly`: it ends the process. */
+/** The effects of a message on its handler. `early`: the handler fails until something else has happened. `deadly`: the process ends. */
 export const manners = ['good', 'poison', 'bug', 'never', 'early', 'deadly'] as const;
 const Body = z.object({ id: z.string(), does: z.enum(manners) });
 export type ConsumerBody = z.output<typeof Body>;

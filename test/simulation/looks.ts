@@ -2,8 +2,8 @@
 const everyEvents = 20;
 
 /**
- * Whether a world looks after this event if it has come to rest: after one event in each twenty, and each time one event earlier in it. At
- * rest, supervisors run in turn, with the same number of events for each pass: looks after every twentieth event could all find one at work.
+ * Whether a world checks after this event if it is at rest. It checks once in each twenty events, and in each twenty one event earlier.
+ * At rest, supervisors run in turn, with equally many events in each pass: checks every twenty events could always find one at work.
  */
 export const isLook = (events: number): boolean =>
   events % everyEvents === everyEvents - 1 - (Math.floor(events / everyEvents) % everyEvents);

@@ -93,7 +93,7 @@ function act({ around }: Reach, clients: Clients, chance: Chance): void {
   clients.persist('desk', key, async ({ system: { store, clock } }) => {
     const tasks = createTasks({ store, clock });
     const { items } = await tasks.list({}, undefined, 10);
-    // A repeated call must be the same call.
+    // A repetition under the same key must have the same content.
     chosen ??= items[place % Math.max(1, items.length)]?.id;
     if (chosen === undefined) return true;
     const { outcome } = await tasks.act(chosen, { act: what, by, isAdmin: by === 'ada', key });

@@ -30,7 +30,7 @@ export function chanceOf(seed: number): Chance {
   };
 }
 
-/** One world in this number has each theme. */
+/** Each theme is in one world of this many. */
 const oneIn = 15;
 
 /** Returns the random sequence of a theme; undefined if this world does not have it. */

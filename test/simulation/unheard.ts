@@ -26,7 +26,7 @@ export class Unheard {
     return (this.selectAgenda.get(timeStart(now + 1)) as { readonly count: number }).count > 0;
   }
 
-  /** Describes new tasks that no message has told of, and messages on their way. Reminders go on as long as a task is open. */
+  /** Describes new tasks that no message has told of, and messages on their way. Reminders do not count: they go on while a task is open. */
   unrest(): readonly string[] {
     const messages = this.selectDeliveries.all() as unknown as readonly { readonly id: string }[];
     const found = this.selectNotices.all() as unknown as readonly { readonly id: string; readonly record: string }[];

@@ -197,7 +197,7 @@ function leafFrom(shape: Shape, { next, handles }: Place): Activity {
     case 'terminate':
       return flags % 8 === 0 ? { activity: 'terminate', name } : step(name);
     case 'broken':
-      // Its input may be missing: a fault of the engine.
+      // The step's input may be missing, which raises a fault of the engine.
       return flags % 4 === 0 ? step(name, { input: { needs: { $cel: 'vars.v1' } } }) : delay(name, 0);
     default:
       return step(name, flags % 4 === 0 ? { completeWithinSeconds: 1 + number } : {});

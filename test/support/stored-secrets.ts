@@ -90,7 +90,7 @@ export async function ordersInTrouble(count: number, desk: Desk): Promise<Troubl
       ({ orderId, record }) => [orderId, record],
     ),
   );
-  // Half of the first requests are lost: the supervisor resets their orders.
+  // The first requests are lost, and ten of them come back torn. So the supervisor resets their orders.
   const requests = await desk.take('worker-requests');
   for (const request of requests.slice(0, 10)) await desk.send('worker-requests', JSON.stringify(request).slice(0, -2));
   for (let round = 0; round < 12; round++) {

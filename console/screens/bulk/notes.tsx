@@ -32,7 +32,7 @@ export const Notes = ({ run }: { run: BulkRun }) => {
   );
 };
 
-/** A stopped run never goes on. The orders that it left untouched go into a new one. */
+/** A stopped run never goes on. The orders that it left untouched can go into a new run. */
 function Stopped({ run: { id, kind, solutionId, left, stopped, verified } }: { run: BulkRun }) {
   const why =
     stopped === null

@@ -174,7 +174,7 @@ const Head = ({ order, open, mayAct }: { order: Order; open: (what: 'menu' | 'lo
 function Sentence({ order, history, instruct }: { order: Order; history: History | undefined; instruct: BodyProps['instruct'] }) {
   const { tone, big, soft } = reasonOf(order, history?.entries ?? []);
   const isBlocked = order.processState === 'Error' && order.fault !== null;
-  // Beside a stuck undo, a resumption requests it again. The panel of the undo offers that, with what it does.
+  // While an undo is stuck, resuming the order requests that undo again. The panel of the undo offers this, and says what it does.
   const isStuck = order.undo !== undefined && order.undo !== null && order.undo.stuck.length > 0;
   const decide: InstructionKind = order.fault?.type === 'OperatorAsked' || !order.fault?.permanent ? 'resubmit' : 'replace-input';
   return (

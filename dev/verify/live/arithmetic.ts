@@ -1,6 +1,6 @@
 import { quantile } from './recoveries.ts';
 
-/** One order of a live run, in milliseconds since 1970. */
+/** The times of one order in a live run, in milliseconds since 1970. */
 export interface Took {
   readonly client: string;
   /** The planned time of submission. A client that could not submit in time has waited, too. */

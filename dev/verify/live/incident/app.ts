@@ -1,7 +1,7 @@
 import { defineAgent, defineApp, defineWorkflow, fault, operation, sequence, TransientFailure } from 'redress';
 import * as z from 'zod';
 
-/** What the warehouse says while it is sick: the same for each order. */
+/** The fault that the broken warehouse returns for each order. */
 const LabelRefused = fault('LabelRefused');
 const Parcel = z.object({ number: z.int() });
 const url = process.env['INCIDENT_URL'] ?? '';
