@@ -8,7 +8,7 @@ export interface RetryBudget {
   spend(): boolean;
 }
 
-/** The most retries at once. Each answer adds a tenth of a retry, and every ten seconds add one. */
+/** The budget has room for this many retries. Each answer adds a tenth of a retry, and every ten seconds add one. */
 const budgetMax = 10;
 const perAnswer = 0.1;
 const perMs = 1 / 10_000;

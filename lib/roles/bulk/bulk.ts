@@ -60,7 +60,7 @@ export interface Bulk {
   act(id: string, act: BulkAct): Promise<BulkActed>;
 }
 
-/** Most changes and calls that a run remembers. */
+/** A run remembers at most this many changes, and `callsMax` calls: the newest ones. */
 const changesMax = 100;
 const callsMax = 20;
 

@@ -5,7 +5,7 @@ import { compareAndSet } from '#ports/util/compare-and-set';
 import { dayMs } from '#ports/util/days';
 import { type BulkAsked, type BulkRun, type ItemOutcome, type ItemRefusal, needsWork, type Verdict } from './run.ts';
 
-/** Most orders of one run. */
+/** One run has at most this many orders. */
 export const ordersMax = 100_000;
 /** Orders in one document of the set. */
 export const chunkOrders = 500;

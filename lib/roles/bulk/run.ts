@@ -198,7 +198,7 @@ export interface ItemRefusal {
   readonly detail: string;
 }
 
-/** An item keeps at most so many reasons, and so many characters of each. */
+/** An item keeps at most this many reasons, and `detailMax` characters of each. */
 const refusalsMax = 5;
 const detailMax = 500;
 export const keptRefusals = (refusals: readonly ItemRefusal[]): readonly ItemRefusal[] =>

@@ -22,9 +22,9 @@ interface Ports {
   readonly definitions: Definitions;
 }
 
-/** At most so many resolutions of one cluster are looked at: the newest ones. */
+/** At most this many resolutions of one cluster are looked at: the newest ones. */
 const resolutionsMax = 100;
-/** To find a condition, at most so many failed orders are compared with as many orders without an exception. */
+/** To find a condition, at most this many failed orders are compared with as many orders without an exception. */
 const comparedMax = 25;
 /** Pages of finished orders in which those without an exception are looked for. */
 const [pagesMax, pageMax] = [4, 100];

@@ -115,7 +115,7 @@ export function reported(
 export const reportPrefix = 'report/';
 /** Whether an open cause is an exception from outside that came while the order was stopped. */
 export const isReport = ({ cause }: Pick<OpenCause, 'cause'>): boolean => cause.startsWith(reportPrefix);
-/** One order has at most so many open exceptions from outside at the same time. */
+/** One order has at most this many open exceptions from outside at the same time. */
 export const openReportsMax = 5;
 
 /** The decision of a person that ends a cause. */

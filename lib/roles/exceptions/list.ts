@@ -32,7 +32,7 @@ interface Extent {
   readonly now: number;
 }
 
-/** The exceptions of at most so many groups are read side by side. With more, the list walks the days instead. */
+/** The exceptions of at most this many groups are read side by side. With more, the list walks the days instead. */
 const groupsMax = 20;
 
 /**

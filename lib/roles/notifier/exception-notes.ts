@@ -23,7 +23,7 @@ export async function exceptionNotes(store: Pick<Documents, 'documents'>): Promi
   return new Map(documents.map((document) => [document.id, noteIn(document)]));
 }
 
-/** Most notes that a list shows. */
+/** A list shows at most this many notes. */
 const notesMax = 1000;
 
 /** Changes what people have noted about alike exceptions. `beside`: new documents of the same transaction. */

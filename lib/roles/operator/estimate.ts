@@ -10,7 +10,7 @@ const prices = {
   gigabyteSecond: 16.6667e-6,
 };
 
-/** The most that one request takes beside its state: its message and its answer sent, received and deleted, and the wake-ups. */
+/** Upper bound of what one request costs beside its state: sending, receiving and deleting its message and its answer, and the wake-ups. */
 const perRequest = { writes: 2, reads: 2, queueCalls: 10, runs: 3, gigabytes: 1 };
 
 /**

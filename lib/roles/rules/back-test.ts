@@ -158,7 +158,7 @@ function valuesOf(exception: ExceptionRecord, loaded: Loaded, journal: readonly 
   };
 }
 
-/** A list of events may need at most so many earlier exceptions of the order. */
+/** A list of events may need at most this many earlier exceptions of the order. */
 const earlierMax = 100;
 
 /** Returns the exceptions of the same order before this one, oldest first. */

@@ -16,7 +16,7 @@ interface Ports {
   readonly rules: Pick<Rules, 'rule' | 'put'>;
 }
 
-/** A process remembers at most so many stale rules as announced. */
+/** A process remembers at most this many stale rules as announced. */
 const announcedMax = 10_000;
 
 /**

@@ -82,7 +82,7 @@ function signal(draft: Draft, { name, payload }: Signal, key: string | undefined
   return applyEvent(isToClaim ? claim(keyed) : keyed, { type: 'signaled', name, payload });
 }
 
-/** Most bytes of an instruction's content that its task keeps: the order's outbox holds it for a while. */
+/** A task keeps the content of an instruction up to this size, and of a larger one only the kind: the outbox holds it for a while. */
 const saidBytesMax = 2048;
 
 function instruct(draft: Draft, { instruction, key, past = new Map(), solution }: Extract<Incoming, { type: 'instruction' }>): Draft {

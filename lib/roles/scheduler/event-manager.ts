@@ -10,7 +10,7 @@ import { asksAboutTimes, dueEvents, noteLate } from './rule-times.ts';
 import { stepsAt, valuesAt } from './rule-values.ts';
 import { noteDryUndos, noteRuledUndo } from './ruled-undos.ts';
 
-/** In one write, the rules are asked at most so many times about what they have done in the same write. */
+/** In one write, the rules are asked at most this many times about what they have done in the same write. */
 const turnsMax = 12;
 
 /**

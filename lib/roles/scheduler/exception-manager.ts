@@ -20,7 +20,7 @@ import { noteDecided } from './note-decided.ts';
 import { causeOf, closeCause, detectionOf } from './record-causes.ts';
 import { valuesAt } from './rule-values.ts';
 
-/** Rules handle at most so many exceptions in one write. The next one goes to a person. */
+/** Rules handle at most this many exceptions in one write. The next one goes to a person. */
 const turnsMax = 12;
 
 /**
@@ -120,7 +120,7 @@ function managedByGiven({ draft, decision }: NonNullable<ReturnType<typeof given
   return { goesOn: true, draft: handled(begun, detected, handling), round: 0, ruleId };
 }
 
-/** Most asked rules that the history names. */
+/** The history names at most this many of the rules that were asked about an exception. */
 const askedMax = 20;
 
 const candidatesIn = (decided: Decided | undefined): Pick<TaskWishes, 'candidates'> =>

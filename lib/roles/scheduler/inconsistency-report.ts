@@ -13,7 +13,7 @@ export const keptOf = ({ uses, causedBy }: Inconsistency): Pick<Inconsistency, '
   ...(causedBy === undefined ? {} : { causedBy }),
 });
 
-/** Most uses that an exception names. */
+/** An exception names at most this many uses. */
 const usesMax = 16;
 
 /** Returns the report of undone writes that an order has read. */

@@ -36,7 +36,7 @@ interface Late {
   readonly foundAt: number;
 }
 
-/** The number of late steps after which they are judged. So many of them show whether the system is behind. */
+/** The number of late steps after which they are judged. This many show whether the system is behind. */
 const judgedMax = 100;
 
 export function createLateSteps({ outages, actions, backlog, clock, telemetry, peopleFor }: LateStepsOptions): LateSteps {
