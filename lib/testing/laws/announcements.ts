@@ -55,8 +55,22 @@ const timeOf = (text = '{}'): string => String((JSON.parse(text) as { readonly a
 
 /** States that an announcement may name as `before` or `after`. */
 const knownStates: ReadonlySet<string> = new Set<
-  ProcessState | 'Compensating' | 'running' | 'unknown' | 'queued' | 'dead-lettered' | 'open' | 'closed'
->(['running', 'Pending', 'Processing', 'Processed', 'Error', 'Compensating', 'unknown', 'queued', 'dead-lettered', 'open', 'closed']);
+  ProcessState | 'Compensating' | 'running' | 'unknown' | 'queued' | 'dead-lettered' | 'open' | 'closed' | 'enforce' | 'dry-run'
+>([
+  'running',
+  'Pending',
+  'Processing',
+  'Processed',
+  'Error',
+  'Compensating',
+  'unknown',
+  'queued',
+  'dead-lettered',
+  'open',
+  'closed',
+  'enforce',
+  'dry-run',
+]);
 
 const titles: readonly (readonly [RegExp, string])[] = [
   [/^ord_[a-z0-9]+@\d+\/cause\/\d+\/exception$/, 'Exception Raised'],
@@ -68,6 +82,7 @@ const titles: readonly (readonly [RegExp, string])[] = [
   [/^ord_[a-z0-9]+@\d+#\d+$/, 'Order In Error'],
   [/^ord_[a-z0-9]+@\d+#\d+\/terminated$/, 'Workflow Terminated'],
   [/^ord_[a-z0-9]+(@\d+)?(#\d+\/service|\/unreadable|\/status\/\d+\/undeliverable)$/, 'Service Exception'],
+  [/^rule\/[a-z0-9-]+\/\d+\/demoted$/, 'Rule Demoted'],
   [/^backlog\/.+\/\d+$/, 'Service Exception'],
   [/^channel\/.+\/\d+$/, 'Channel Closed'],
   [/^bulk\/blk_[0-9a-f]+\/\d+$/, 'Bulk Run Waiting'],

@@ -50,6 +50,8 @@ class Process {
   private readonly limits: ReadonlyMap<string, Limits>;
   private readonly canceled: ReadonlySet<string>;
   private readonly setting: Pick<Setting, 'agents'>;
+  /** The last read of the circuit breaker: its begin by the clock of the process, and its end by that of the world. */
+  private read = { from: Number.POSITIVE_INFINITY, until: Number.NEGATIVE_INFINITY };
 
   constructor(limits: ReadonlyMap<string, Limits>, canceled: ReadonlySet<string>, setting: Pick<Setting, 'agents'>) {
     this.limits = limits;
@@ -66,6 +68,12 @@ class Process {
 
   observe({ now, event }: AgentObservation, at: number): string | undefined {
     switch (event.what) {
+      case 'reads breaker':
+        this.read = { from: now, until: Number.POSITIVE_INFINITY };
+        return undefined;
+      case 'store answered':
+        this.read = { ...this.read, until: at };
+        return undefined;
       case 'calls':
         return this.callStarted(event, { now, at });
       case 'call ended':
@@ -110,7 +118,9 @@ class Process {
       work.leftMs = completeBy - now;
       // It is not visible whether the longest duration counts from the request or from its receipt. The earlier one gives the safe limit.
       const isSoon = stoodStillUntil + soonMs < at;
-      const last = Math.min(since, isSoon ? now - soonMs : Number.NaN) + 1000 * (this.longestSecondsOf(operation) ?? 0);
+      // A request that has waited for the store was received when the process began to read the circuit breaker, or later.
+      const receivedAt = Math.min(now, this.read.until + soonMs >= at ? this.read.from : now) - soonMs;
+      const last = Math.min(since, isSoon ? receivedAt : Number.NaN) + 1000 * (this.longestSecondsOf(operation) ?? 0);
       work.last = work.deliveries === 1 ? last : Math.min(work.last, last);
     }
     // If two deliveries are processed at once, it is not visible which of them sent a heartbeat.
