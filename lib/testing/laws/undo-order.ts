@@ -16,9 +16,13 @@ export const undoOrder = (): Law => ({
       );
       /** Open activities, which may be undone early: a step with an effect for another input is undone before its next request. */
       const begun = new Set<string>();
+      /** Paths whose undo has been requested and has not ended. */
+      const undoing = new Set<string>();
       let scope: string = rootPath;
       for (const fact of journal) {
-        scope = scopeAfter(fact, scope);
+        scope = scopeAfter(fact, scope, undoing);
+        if (fact.type === 'StepRequested' && isUndoPath(fact.path)) undoing.add(undonePath(fact.path));
+        if (fact.type === 'ActivityClosed' && isUndoPath(fact.path)) undoing.delete(undonePath(fact.path));
         if (fact.type === 'ActivityStarted') begun.add(fact.path);
         if (fact.type !== 'ActivityClosed') continue;
         begun.delete(fact.path);
@@ -34,9 +38,14 @@ export const undoOrder = (): Law => ({
     }),
 });
 
-/** Returns the activity inside which an instruction or a rule undoes steps; the root again once the order requests a step. */
-function scopeAfter(fact: StoredEntry, scope: string): string {
-  if (fact.type === 'StepRequested' && !isUndoPath(fact.path)) return rootPath;
+/**
+ * Returns the activity inside which an instruction or a rule undoes steps; the root again once the order requests a step or the
+ * activity succeeds. A parallel branch may request steps too: as long as an undo inside the activity lasts, it remains.
+ */
+function scopeAfter(fact: StoredEntry, scope: string, undoing: ReadonlySet<string>): string {
+  const isUndoing = [...undoing].some((path) => isAt(path, scope));
+  if (fact.type === 'StepRequested' && !isUndoPath(fact.path)) return isUndoing ? scope : rootPath;
+  if (fact.type === 'ActivityClosed' && fact.path === scope && fact.result === 'Succeeded') return rootPath;
   if (fact.type === 'RuleActed' && fact.action.kind === 'recover') return around(fact.action.path);
   if (fact.type !== 'InstructionGiven') return scope;
   const path = fact.after?.['path'];
