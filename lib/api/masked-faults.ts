@@ -21,6 +21,7 @@ export interface MaskedFaults {
   readonly newest: readonly MaskedFault[];
 }
 
+/** The most masked faults that an order shows. */
 const newestMax = 10;
 
 /** Returns what recoveries have masked; undefined if nothing was. */

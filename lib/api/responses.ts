@@ -7,7 +7,7 @@ const retryAfterSeconds = '2';
 
 export const unavailable = refuse('unavailable', { headers: { 'retry-after': retryAfterSeconds } });
 
-/** During a rollout, a process of the newer version can read the record soon. Later, the record is quarantined and operators are alerted. */
+/** During a rollout, a process of the newer version can soon read it. Later, the record is quarantined and operators are alerted. */
 export function unreadable({ orderId, reason, newerUntil = 0 }: UnreadableRecordError, now: number): Refusal {
   if (newerUntil > now) return refuse('unavailable', { headers: { 'retry-after': rolloutRetrySeconds } });
   const detail = `The record of order ${orderId} cannot be read: ${reason}. The operators are alerted, and must act first.`;
@@ -40,6 +40,7 @@ export function answerResponse({ status, text, bytes, headers }: Answer, row: Ro
   });
 }
 
+/** The most characters of the requested path that a problem repeats. */
 const instanceCharactersMax = 512;
 
 export function refusalResponse(refusal: Refusal, url: string, requestId: string): Response {

@@ -9,6 +9,7 @@ import { type Examine, type Finding, failed, ok, skipped, warning } from './find
 
 /** The largest difference between two clocks that agree. Tokens, leases and deadlines depend on that. */
 const clocksApartMsMax = 30_000;
+/** A token that ends within this time gets a warning. So does a certificate within `renewalMs`. */
 const expirySoonMs = 15 * 60_000;
 const renewalMs = 14 * 86_400_000;
 const connectMs = 5_000;

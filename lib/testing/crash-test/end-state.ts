@@ -22,7 +22,7 @@ export interface Ending {
 const stuckIn = ({ state }: Tracked, { announced }: History): boolean =>
   [...announced.keys()].some((id) => id.startsWith(`${announcedAs(state)}/stuck/`));
 
-/** Whether undos failed so often that more attempts change nothing. */
+/** Whether undos failed so often (12 times) that more attempts change nothing. */
 const isInVain = ({ journal }: Tracked): boolean => journal.filter(({ type }) => type === 'UndoFailed').length >= vainMax;
 
 const vainMax = 12;

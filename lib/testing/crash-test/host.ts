@@ -39,6 +39,7 @@ export interface Surroundings {
   readonly receivers: Receivers;
 }
 
+/** Virtual time that a call of a port takes, and one of a service. */
 const portMs = 1;
 const serviceMs = 20;
 

@@ -2,9 +2,12 @@ import { type Breaker, phaseOf } from '#ports/circuit-breaker';
 import type { AgentEvent, AgentObservation } from '#testing/world/agent-event';
 import { type Law, lawOfSteadyProcesses, type Setting } from './law.ts';
 
+/** Consecutive failures that open the breaker. */
 const failuresInRow = 5;
+/** A probe is slow if it takes this many times the usual duration. A shorter usual duration counts as `usualMinMs`. */
 const slowFactor = 3;
 const usualMinMs = 1_000;
+/** The pause before a probe doubles with each failed probe, from the first to the longest. */
 const pauseMs = { first: 5_000, longest: 60_000 };
 
 interface Call {

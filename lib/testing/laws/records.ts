@@ -10,7 +10,9 @@ import type { Tracked } from '#testing/world/history';
 import { type Law, on, type Setting, writerOf } from './law.ts';
 
 const kinds: ReadonlySet<string> = new Set(['unclaimed', 'step', 'claim', 'request', 'timer', 'outbox', 'unsent', 'reminder', 'rule']);
+/** The most bytes of journal entries in a record, apart from the entries of its last write. */
 const tailBytesMax = 8 * 1024;
+/** A write pages out the older journal entries if they are longer than this. */
 const pageBytes = 1024;
 
 /** The attributes of a record agree with each other and with its instance, and every write changes something. */

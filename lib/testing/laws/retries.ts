@@ -5,6 +5,7 @@ import type { JournalEntry } from '#roles/scheduler/instance';
 import type { Tracked } from '#testing/world/history';
 import { type Law, on, operationIn, type Setting } from './law.ts';
 
+/** The most tries of an agent for an operation without `attemptsMax`. */
 const triesMaxDefault = 8;
 
 interface Failed {

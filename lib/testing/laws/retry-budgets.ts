@@ -2,6 +2,7 @@ import { type Breaker, phaseOf } from '#ports/circuit-breaker';
 import type { AgentObservation, ClockJumps } from '#testing/world/agent-event';
 import { eachProcess, type Law, on, recordsIntents, type Setting } from './law.ts';
 
+/** The most repeated calls at once. Each answer adds a tenth of a call, and every ten seconds add one. */
 const most = 10;
 const perAnswer = 0.1;
 const everyMs = 10_000;

@@ -21,6 +21,7 @@ const throttledMax = 7;
 const refusedMax = 2;
 /** The longest text with which an order must complete: a workflow of the tested worlds uses its text three times in one input. */
 const charactersMax = least.inputBytesMax / 3;
+/** Facts that count a failure of a step. */
 const late: ReadonlySet<string> = new Set(['DeadlineExpired', 'OrderReset', 'ThresholdExceeded']);
 
 /**

@@ -152,6 +152,7 @@ export function given(about: object): object {
   throw new TypeError('Expected an operation such as payment.charge, a waitFor(…), an askOperator(…) or a workflow.');
 }
 
+/** The most parameters of a function that a stub can name. */
 const mostParameters = 8;
 
 /** Workflow functions receive only paths, so any path serves to call them. */
