@@ -34,7 +34,7 @@ export async function noteExceptions(call: Call<unknown, unknown, z.output<typeo
   return json(200, noteView(after), { headers: { etag: etagOf(after.rev) } });
 }
 
-/** Returns the notes as people see them. A field is null if nobody has set it, or if its mute is over. */
+/** Returns the notes as people see them. A field is null if nobody has set it, or if a person has removed it. */
 export const noteView = ({ fingerprint, rev, mutedUntil, note, ticket, by, at }: ExceptionNote) => ({
   fingerprint,
   rev,

@@ -5,8 +5,8 @@ import { type Law, on, type Setting } from './law.ts';
 type Written = Extract<Observation, { type: 'written' }>;
 
 /**
- * An instruction of an operator has one entry in the audit, and the entry is part of the write that applies it (A5). `instructions` says
- * that no instruction is applied twice.
+ * An instruction of an operator has one entry in the audit, and the entry is part of the write that applies it (A5). The law
+ * `instructions` compares each answer with the write that applied the instruction.
  */
 export const audit = ({ audits }: Pick<Setting, 'audits'>): Law => ({
   name: 'audit',

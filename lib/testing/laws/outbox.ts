@@ -3,7 +3,7 @@ import type { OutboxEntry } from '#ports/records';
 import type { History } from '#testing/world/history';
 import { type Law, on, type Setting } from './law.ts';
 
-/** A status message may be dropped only after this time: its queue is missing. Fifteen minutes. */
+/** A status message may be dropped only after this time (15 minutes), if its queue is missing all the while. */
 const undeliverableMs = 900_000;
 const isOld = (entry: OutboxEntry, now: number): boolean =>
   entry.kind === 'status' && now - Date.parse(String(entry.message['at'])) >= undeliverableMs;
