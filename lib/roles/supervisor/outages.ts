@@ -6,7 +6,10 @@ import type { Store } from '#ports/store';
 import { type Closures, closures, isShut, outageOf } from '#roles/channels/state';
 import type { Outage } from './judge.ts';
 
-/** The outages of one pass. It reads each record once, and circuit breakers only if a step is late. */
+/** The age at which channels and circuit breakers are read again: a long pass, or one that stood still, must not count by old ones. */
+const freshMs = 10_000;
+
+/** The outages of one pass. It reads each record once in ten seconds, and circuit breakers only if a step is late. */
 export interface Outages {
   /** Forgets what the previous pass has read. */
   begin(): void;
@@ -21,7 +24,20 @@ export interface Outages {
 export function createOutages(store: Pick<Store, 'breaker' | 'document' | 'documents'>, clock: Pick<Clock, 'now'>): Outages {
   let channels: Promise<Closures> | undefined;
   const breakers = new Map<string, Promise<Breaker | undefined>>();
-  const closed = (): Promise<Closures> => (channels ??= closures(store, clock.now()));
+  let readAt = 0;
+  const begin = (): void => {
+    channels = undefined;
+    breakers.clear();
+    readAt = clock.now();
+  };
+  const refresh = (): void => {
+    // A clock that was set back does not make the records fresh.
+    if (Math.abs(clock.now() - readAt) >= freshMs) begin();
+  };
+  const closed = (): Promise<Closures> => {
+    refresh();
+    return (channels ??= closures(store, clock.now()));
+  };
   const breakerOf = (agent: string): Promise<Breaker | undefined> => {
     const known = breakers.get(agent) ?? store.breaker(agent);
     breakers.set(agent, known);
@@ -30,10 +46,7 @@ export function createOutages(store: Pick<Store, 'breaker' | 'document' | 'docum
 
   return {
     closed,
-    begin() {
-      channels = undefined;
-      breakers.clear();
-    },
+    begin,
     async before({ nextDueFor, stepMs }, dueAt, now) {
       const agent = nextDueFor?.agent;
       const states = await closed();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { TestSystem } from 'redress/testing';
 import { closeChannel, openChannel } from '#roles/channels/operate';
+import { createOutages } from '#roles/supervisor/outages';
 import { appOf, journalOf, requestedSteps, startStill, stepMs, submitted, supervisorOf, wake } from './support.ts';
 
 const oneStep = appOf((step) => step('one'));
@@ -101,4 +102,17 @@ test('F-108: the closed channel of another agent changes nothing: the step count
   const { system, orderId } = await behind(t, oneStep, 'somebody');
   await passes(system, 2);
   assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Error', failureCount: 1 });
+});
+
+test('F-108: a pass that stood still reads the channels again, so a channel that was closed meanwhile covers a late step', async (t) => {
+  const system = await startStill(t, oneStep);
+  const { store, clock } = system;
+  const orderId = await submitted(system);
+  const outages = createOutages(store, clock);
+  outages.begin();
+  assert.equal((await outages.closed()).size, 0);
+  await closeChannel('worker', 'worker-requests', { by: 'olga', reason: 'the bank moves', now: clock.now() }, store);
+  await clock.advance(stepMs);
+  const outage = await outages.before(await system.state(orderId), clock.now(), clock.now());
+  assert.equal(outage?.reason, 'the channel worker is closed');
 });
