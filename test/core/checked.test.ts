@@ -273,7 +273,7 @@ test('a problem is shown in its line, with a caret below it', () => {
   assert.deepEqual(said(workflow(read('a', 'totl'))), ['error order /value: Unknown variable: totl\n  totl\n  ^']);
 });
 
-test('agents and operations come from the catalog alone', () => {
+test('a step that names an agent or an operation outside the catalog is refused, with the nearest name', () => {
   const known: Catalog = { ...catalog, all: new Map([['payment', ['charge']]]) };
   assert.deepEqual(wrong(sequence('', step('a', { agent: 'paymnt' }), step('b', { agent: 'payment', operation: 'chrge' })), {}, known), [
     'error order/a The app has no agent "paymnt". Did you mean "payment"?',

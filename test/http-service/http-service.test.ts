@@ -71,7 +71,7 @@ for (const [status, body] of [
   });
 }
 
-test('the pause that a busy service requests is kept, in seconds or as a date', async () => {
+test('the failure of a busy service carries the pause of its Retry-After, given in seconds or as a date', async () => {
   const pause = async (retryAfter: string) => {
     const failure = await failureOf(charge({ status: 429, headers: { 'Retry-After': retryAfter } }));
     assert.ok(failure instanceof TransientFailure);

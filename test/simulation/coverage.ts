@@ -133,7 +133,7 @@ function partOnCalls(summary: Summary): readonly string[] {
   const names = sites.map(({ name }) => name);
   return [
     '## At which call of a port or a service',
-    'The world reads the index of the worklist, `store.due`, without a call of its own, so no process crashes there, and the store does not throttle it.',
+    'The simulation reads the index of the worklist, `store.due`, directly and not by a call that can fail. So no process crashes there, and the store does not throttle it.',
     markdown(['call', ...atCalls], names, (name, kind) =>
       cell(
         table,
@@ -152,7 +152,7 @@ function partsOnOtherPlaces(summary: Summary): readonly string[] {
     return [`## ${title}`, markdown([place, ...which], places.toSorted(), (each, kind) => String(table[each]?.[kind] ?? ''))];
   };
   return [
-    'In the next three tables, a number counts the faults at this place. An empty cell: none happened in these worlds, whether it can happen or not. `poison`: content that no program can process. `queue is closed`: the channel of the queue was closed. `old message again`: a message of an earlier minute; `batch comes again`: a whole batch after a crash.',
+    '**The three tables below** count the faults at each place. There, an empty cell means that none happened in these worlds, whether it can happen or not. `poison`: content that no program can process. `queue is closed`: the channel of the queue was closed. `old message again`: a message of an earlier minute; `batch comes again`: a whole batch after a crash.',
     ...part('At which operation', 'operation, or whole service', ofServices),
     ...part('On which queue', 'queue', ofMessages),
     ...part('To what else', 'what', ofTheRest),

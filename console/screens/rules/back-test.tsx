@@ -63,7 +63,7 @@ export function BackTest({ body, id }: { body: JsonObject; id: string }) {
           {`Back-test, last ${days} days`}
         </button>
         <span class="hint">
-          {isMissing ? 'This version of the system has no back-test.' : 'The back-test reads past exceptions, and changes nothing.'}
+          {isMissing ? 'This version of the system has no back-test.' : 'The back-test only reads earlier exceptions. It changes nothing.'}
         </span>
       </div>
       {problem && !isMissing && <ProblemNote problem={problem} />}

@@ -1,7 +1,7 @@
 import { type Json, utf8Bytes } from '#core/data/json';
 import type { State } from '#core/data/state';
 
-/** Bytes of the number and the time of a journal line. */
+/** The bytes that the number and the time add to a journal line, at most. */
 export const numberedBytes = 40;
 /** `,"activities":` */
 const beforeActivities = 14;

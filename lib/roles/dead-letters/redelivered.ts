@@ -17,8 +17,9 @@ const holdAgainMs = 2_000;
 const aloneMs = 2_000;
 
 /**
- * Handles redelivered messages one at a time, with the most failures last. Each attempt is counted as a failure before it begins,
- * so that a message that crashes its process is found, and only its own count rises. Resolves to the messages to redeliver.
+ * Begins redelivered messages one after the other, those with the most failures last. Each runs alone for `aloneMs`; then the next one
+ * begins beside it. Each attempt is counted as a failure before it begins, so that a message that soon crashes its process is found, and
+ * the counts of waiting messages stay as they are. Resolves to the messages to redeliver.
  */
 export async function inTurn(
   deliveries: readonly Delivery[],
@@ -36,6 +37,7 @@ export async function inTurn(
     await holding?.beginTurn(delivery);
     let begun: StartedAttempt | undefined;
     try {
+      // Undefined if the message has failed too often: it is a dead letter now, and leaves its queue.
       begun = await failurePolicy.begin(delivery, before);
       if (begun) await handle(delivery);
     } catch (error) {
@@ -91,7 +93,10 @@ interface Invisibility {
   stop(): Promise<void>;
 }
 
-/** Keeps waiting messages hidden. Errors of the queue are ignored: they only change when a message is redelivered. */
+/**
+ * Keeps hidden the messages that still wait. `waiting` is the list of the caller: a message leaves it when its turn begins. Errors of the
+ * queue are ignored: at worst, a message is redelivered sooner or once more.
+ */
 async function keepInvisible(waiting: readonly Redelivered[], ports: FailurePolicyPorts): Promise<Invisibility> {
   const { queues, clock } = ports;
   const over = new AbortController();
@@ -101,6 +106,7 @@ async function keepInvisible(waiting: readonly Redelivered[], ports: FailurePoli
     last = last.then(call).catch(() => undefined);
     return last;
   };
+  /** `release` sets the time until the messages are visible again. */
   const hold = (): Promise<void> =>
     inOrder(async () => {
       const byQueue = Map.groupBy(waiting, ({ delivery }) => delivery.queue);

@@ -15,7 +15,7 @@ const coveredMinMs = 600_000;
 /** Interval between alerts while a backlog lasts. */
 const announceEveryMs = 3_600_000;
 
-/** A part of the system that is behind, and the reason that its late orders note. */
+/** A part of the system that is behind, and the reason that is recorded in the orders which it makes late. */
 export interface Backlog {
   /** A queue, or `deadlines`. */
   readonly source: string;

@@ -1,4 +1,4 @@
-/** One call of a port. The method determines the types of `args` and `answer`. */
+/** One call of a port. The method determines the types of `args` and of the result of `apply`. */
 export interface PortCall {
   /** `store.update`; for a method of a returned object, `store.recordIntent.withdraw`. */
   readonly site: string;
@@ -8,7 +8,10 @@ export interface PortCall {
 
 type Method = (...args: unknown[]) => unknown;
 
-/** Wraps a port so that every method call passes through `call`. New methods, and methods of returned objects, are included. */
+/**
+ * Wraps a port so that every method call passes through `call`. No method is listed by name, so methods that a port
+ * gets later pass through `call`, too, and so do the methods of returned objects.
+ */
 export function instrumented<P extends object>(name: string, port: P, call: (made: PortCall) => Promise<unknown>): P {
   return new Proxy(port, {
     get(target, key) {
