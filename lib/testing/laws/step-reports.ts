@@ -124,8 +124,11 @@ function wrongPlan(
   if (stays) return `${stays.path} is shown as a step without an undo`;
   if (state.processState === 'Processed' || instance.state.ending) return undefined;
   const known = new Set([...plan.steps, ...plan.withoutUndo].map(({ path }) => path));
+  // A person has marked the step as undone while the order is suspended: the resumption closes its undo.
+  const isMarked = (path: string): boolean => steps.some((each) => each.path === `${path}/undo` && each.skipped === 'done');
   const left = steps.find(
-    ({ path, result, agent }) => result === 'Succeeded' && agent !== 'workflows' && !path.endsWith('/undo') && !known.has(path),
+    ({ path, result, agent }) =>
+      result === 'Succeeded' && agent !== 'workflows' && !path.endsWith('/undo') && !known.has(path) && !isMarked(path),
   );
   return left && `${left.path} succeeded, but its undo is not shown`;
 }
