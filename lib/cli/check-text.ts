@@ -10,18 +10,12 @@ export interface CheckView {
     readonly requests: readonly OperationView[];
     readonly undoes: readonly OperationView[];
     readonly skips: readonly string[];
+    readonly marks: readonly string[];
   };
   readonly then: readonly OperationView[];
   /** Of a recovery: whom it concerns in other orders. */
   readonly recovery?: { readonly scope: readonly string[]; readonly consumers: readonly ConsumerView[]; readonly more: boolean };
   readonly estimate: { readonly requests: number; readonly dollars: number };
-}
-
-/** The facts that a check does not say itself. */
-export interface AboutCheck {
-  /** The step that is marked as undone. */
-  readonly marked?: string | undefined;
-  readonly notes?: readonly string[];
 }
 
 interface ConsumerView {
@@ -36,11 +30,11 @@ interface OperationView {
 }
 
 /** Returns a check as a table: what would be skipped, undone and requested, and what follows; or every reason against it. */
-export function checkText(check: CheckView, paint: Paint, { marked, notes = [] }: AboutCheck = {}): string {
+export function checkText(check: CheckView, paint: Paint, notes: readonly string[] = []): string {
   const { feasible, refusals, warnings, effects, then, estimate, recovery } = check;
   if (!feasible) return refusalText(refusals, paint);
   const rows = [
-    ...(marked === undefined ? [] : [['counts as undone', marked, '']]),
+    ...effects.marks.map((path) => ['counts as undone', path, '']),
     ...effects.skips.map((path) => ['will be skipped', path, '']),
     ...effects.undoes.map(({ path, operation }) => ['will be undone', path, operation]),
     ...effects.requests.filter(({ path }) => !isUndoPath(path)).map(({ path, operation }) => ['will be requested', path, operation]),

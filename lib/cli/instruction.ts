@@ -1,5 +1,5 @@
-import { aboutCheck } from './about-check.ts';
 import { carryOutHint } from './carry-out-hint.ts';
+import { notesOn } from './check-notes.ts';
 import { type CheckView, checkText } from './check-text.ts';
 import type { Cli } from './command.ts';
 import { FailedError, UsageError } from './errors.ts';
@@ -81,7 +81,7 @@ export async function carryOut(
     (await api.call<CheckView>('POST', path, { body: { ...bodyOf(instruction), reason, dryRun: true }, headers })).body;
   if (dryRun) {
     const check = await checked();
-    cli.print(check, () => checkText(check, cli.paint, aboutCheck(instruction, check, order)));
+    cli.print(check, () => checkText(check, cli.paint, notesOn(instruction, check, order)));
     if (check.feasible) sayHowToCarryOut(cli, finalKinds.has(instruction.kind));
     return check.feasible ? undefined : 1;
   }
@@ -116,7 +116,7 @@ export async function confirmed(
   const { kind } = instruction;
   assertAsks(cli, `${kind} cannot be taken back. Look at it with --dry-run, and confirm it with --yes.`);
   const check = await checked();
-  cli.terminal.say(checkText(check, cli.paint, aboutCheck(instruction, check, order)));
+  cli.terminal.say(checkText(check, cli.paint, notesOn(instruction, check, order)));
   if (!check.feasible || !(await cli.terminal.confirm(`${kind} cannot be taken back. Go on?`)))
     throw new FailedError('Nothing was changed.');
 }

@@ -1,6 +1,5 @@
-import { stepOfUndo } from '#core/data/ids';
 import type { Json } from '#core/data/json';
-import type { AboutCheck, CheckView } from './check-text.ts';
+import type { CheckView } from './check-text.ts';
 import { changedPlaces } from './input-places.ts';
 import type { GivenInstruction } from './instruction.ts';
 import { meantStep, type OrderView } from './orders.ts';
@@ -8,21 +7,11 @@ import { meantStep, type OrderView } from './orders.ts';
 /** Kinds after which an order goes on from where it stands. */
 const goesOn: ReadonlySet<string> = new Set(['resubmit', 'replace-input', 'skip']);
 
-/** Returns what the order adds to the check of an instruction: the step that is marked, and the steps that stay done. */
-export function aboutCheck(instruction: GivenInstruction, check: CheckView, order: OrderView | undefined): AboutCheck {
-  if (!order) return {};
-  const marked = markedBy(instruction, order);
-  const later = marked !== undefined && order.suspended ? ['The undo goes on when somebody resumes the order.'] : [];
-  return {
-    marked,
-    notes: [...later, ...inputChanges(instruction, order), ...(goesOn.has(instruction.kind) ? staysDone(check, order) : [])],
-  };
-}
-
-/** Returns the step that a mark is about: without a path, the only one whose undo is stuck. */
-function markedBy({ kind, path }: GivenInstruction, { undo }: OrderView): string | undefined {
-  if (kind !== 'mark-compensated' || !undo) return undefined;
-  return typeof path === 'string' ? stepOfUndo(path) : undo.stuck[0]?.path;
+/** Returns the facts about the order that its check does not say: what another input changes, and the steps that stay done. */
+export function notesOn(instruction: GivenInstruction, check: CheckView, order: OrderView | undefined): readonly string[] {
+  if (!order) return [];
+  const later = check.effects.marks.length > 0 && order.suspended ? ['The undo goes on when somebody resumes the order.'] : [];
+  return [...later, ...inputChanges(instruction, order), ...(goesOn.has(instruction.kind) ? staysDone(check, order) : [])];
 }
 
 /** Returns what another input changes, place by place. */
