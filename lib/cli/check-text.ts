@@ -12,6 +12,7 @@ export interface CheckView {
     readonly skips: readonly string[];
     readonly marks: readonly string[];
   };
+  readonly whenResumed: readonly OperationView[];
   readonly then: readonly OperationView[];
   /** Of a recovery: whom it concerns in other orders. */
   readonly recovery?: { readonly scope: readonly string[]; readonly consumers: readonly ConsumerView[]; readonly more: boolean };

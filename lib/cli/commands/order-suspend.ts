@@ -28,10 +28,9 @@ const turning = (kind: 'suspend' | 'resume', summary: string): CliCommand<Instru
     const body = { kind, reason, ...(dryRun ? { dryRun } : {}) };
     const { body: answer } = await api.call<Plan & CheckView>('POST', `${path}/instructions`, { body, headers: { 'if-match': etag } });
     const isRefused = dryRun === true && !answer.feasible;
-    const showsUndos = dryRun && order.undo && !isRefused && !cli.json;
-    const undos = showsUndos ? await api.call<UndoPlan>('GET', `${path}/plan`) : undefined;
-    const about = undos ? undoTexts[kind](undos.body, order.undo) : '';
-    cli.print(answer, () => (isRefused ? checkText(answer, cli.paint) : dryRun ? `${planText(answer, order)}${about}` : ''));
+    cli.print(answer, () =>
+      isRefused ? checkText(answer, cli.paint) : dryRun ? `${planText(answer, order)}${undoTexts[kind](answer, order)}` : '',
+    );
     if (isRefused) return 1;
     if (dryRun) sayHowToCarryOut(cli, false);
     else cli.terminal.say(`Accepted. To see the order: redress order get ${printable(order.orderId)}`);
@@ -39,21 +38,19 @@ const turning = (kind: 'suspend' | 'resume', summary: string): CliCommand<Instru
   },
 });
 
-interface UndoPlan {
-  readonly steps: readonly { readonly path: string }[];
-}
-
 /** The text of each instruction about the undos that are left, in the sequence in which they run. */
 const undoTexts = {
-  suspend: ({ steps }: UndoPlan): string => `Its undo would stop. Still to be undone: ${pathsOf(steps)}.\n`,
-  resume: ({ steps }: UndoPlan, undo: OrderView['undo']): string => {
-    const failed = onlyStuck(undo) ? [] : steps.filter(({ path }) => undo?.stuck.some((each) => each.path === path));
+  suspend: ({ whenResumed }: CheckView, { undo }: OrderView): string =>
+    undo ? `Its undo would stop. Still to be undone: ${pathsOf(whenResumed)}.\n` : '',
+  resume: ({ effects: { undoes } }: CheckView, { undo }: OrderView): string => {
+    if (!undo) return '';
+    const failed = onlyStuck(undo) ? [] : undoes.filter(({ path }) => undo.stuck.some((each) => each.path === path));
     const again = failed.length === 0 ? '' : ` Requested again, because it has failed: ${pathsOf(failed)}.`;
-    return steps.length === 0 ? 'Nothing is left to undo.\n' : `Its undo would go on: ${pathsOf(steps)}.${again}\n`;
+    return undoes.length === 0 ? 'Nothing is left to undo.\n' : `Its undo would go on: ${pathsOf(undoes)}.${again}\n`;
   },
 };
 
-const pathsOf = (steps: UndoPlan['steps']): string => steps.map(({ path }) => printable(path)).join(', ');
+const pathsOf = (steps: CheckView['whenResumed']): string => steps.map(({ path }) => printable(path)).join(', ');
 
 function planText({ requests = [], completeBy, remainingSeconds }: Plan, { undo }: OrderView): string {
   const sent =
