@@ -54,4 +54,5 @@ function resultText({ verified, fault }: InstructionView): string {
 /** Returns the fault with which something has failed, to follow what is said about it; empty without one. */
 export const failedWith = (fault: FaultView | null | undefined): string => (fault ? `: ${faultText(fault)}` : '');
 
-const faultText = ({ type, message }: FaultView): string => `${type}${message ? ` (${message})` : ''}`;
+export const faultText = ({ type, source, message }: FaultView): string =>
+  `${type}${source ? ` at ${source}` : ''}${message ? ` (${message})` : ''}`;

@@ -1,6 +1,6 @@
 import { failureText, isWait, statusText } from '#cli/changes';
 import type { Cli, CliCommand } from '#cli/command';
-import { decisionRows, failedWith } from '#cli/decision-rows';
+import { decisionRows, failedWith, faultText } from '#cli/decision-rows';
 import { type ExceptionTags, nextSteps } from '#cli/next-steps';
 import {
   durationMs,
@@ -111,8 +111,7 @@ function faultRows(order: OrderView, exception: Alike | undefined): readonly (re
   const { result, answeredAt, closedAt } = failedStep(order) ?? {};
   const failedAt = result === 'Faulted' ? (answeredAt ?? closedAt) : undefined;
   const at = order.processState === 'Error' ? exception?.at : failedAt;
-  const place = fault.source ? ` at ${fault.source}` : '';
-  return [['fault', `${fault.type}${place}${fault.message ? ` (${fault.message})` : ''}${at ? `, ${secondText(at)}` : ''}`]];
+  return [['fault', `${faultText(fault)}${at ? `, ${secondText(at)}` : ''}`]];
 }
 
 /** Returns how much of a finished order was undone, and which steps a person has undone by hand. */
