@@ -1,6 +1,6 @@
 import type { EventContent, StepReply } from '#core/data/event';
 import { engineFaults } from '#core/data/fault';
-import { definitionPath, isUndoPath, stepOfRequest, undonePath } from '#core/data/ids';
+import { definitionPath, isUndoPath, stepOfRequest, stepOfUndo } from '#core/data/ids';
 import type { CoreFact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
 import { isRemote } from '#core/definition/definition';
@@ -112,7 +112,7 @@ export class RecordedAnswers {
 /** Returns what a step is called in every version: its name, its operation, its turns of loops, and whether it is an undo. */
 function nameAt({ nodes }: Program, path: string): string | undefined {
   const isUndo = isUndoPath(path);
-  const node = nodes.get(definitionPath(isUndo ? undonePath(path) : path));
+  const node = nodes.get(definitionPath(stepOfUndo(path)));
   if (!node) return undefined;
   const operation = isRemote(node) ? `${node.agent}.${node.operation}` : '';
   return [node.name, operation, isUndo ? 'undo' : '', ...(path.match(/\[\d+\]/g) ?? [])].join(' ');

@@ -5,7 +5,7 @@ import { allSettledOrThrow } from '#ports/util/all-settled';
 import { exceptionIdOf } from '#roles/exceptions/ids';
 import { exceptionOf } from '#roles/exceptions/read';
 import { readableHead } from '#roles/scheduler/load';
-import { type BulkDocuments, bulkDocuments, chunkOrders, type Mark, type OrderOfSet, type StoredOutcome } from './documents.ts';
+import { bulkDocuments, chunkOrders, type Mark, type OrderOfSet, type StoredOutcome } from './documents.ts';
 import { openCauseOf } from './freeze.ts';
 import type { BulkItem, BulkRun, OrderNow } from './run.ts';
 
@@ -59,7 +59,7 @@ async function pageOf(
   for (const end = Math.min(count, from + lookedMax); place < end; ) {
     const index = Math.floor(place / chunkOrders);
     const orders = (await documents.chunk(run, index)).slice(place - index * chunkOrders, end - index * chunkOrders);
-    const found = await outcomesOf(documents, run.id, orders);
+    const found = await documents.outcomes(run.id, orders);
     for (const order of orders) {
       const mark = marks.get(index)?.[place - index * chunkOrders];
       const item = itemOf(order, found.get(order.orderId), mark);
@@ -70,9 +70,6 @@ async function pageOf(
   }
   return { items, ...(place < count ? { next: place } : {}) };
 }
-
-const outcomesOf = (documents: BulkDocuments, id: string, orders: readonly OrderOfSet[]): Promise<ReadonlyMap<string, StoredOutcome>> =>
-  documents.outcomes(id, orders);
 
 function itemOf({ orderId, reference }: OrderOfSet, stored: StoredOutcome | undefined, mark: Mark = 'none'): BulkItem {
   const order = { orderId, ...(reference === undefined ? {} : { reference }) };

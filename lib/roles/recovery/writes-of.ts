@@ -22,10 +22,14 @@ export function writesIn(
   });
 }
 
+/** Returns the activity that an entry says is undone. */
+export function undoneIn(program: Program, entry: JournalEntry): string | undefined {
+  if (entry.type === 'MarkedCompensated') return entry.path;
+  return entry.type === 'ActivityClosed' && entry.result === 'Compensated' ? undoneBy(program, entry.path) : undefined;
+}
+
 /** Whether an entry says that an activity is undone, alone or with a composite around it. */
 export function isUndoOf(program: Program, entry: JournalEntry, path: string): boolean {
-  if (entry.type === 'MarkedCompensated') return isAt(path, entry.path);
-  if (entry.type !== 'ActivityClosed' || entry.result !== 'Compensated') return false;
-  const undone = undoneBy(program, entry.path);
+  const undone = undoneIn(program, entry);
   return undone !== undefined && isAt(path, undone);
 }

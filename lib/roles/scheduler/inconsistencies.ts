@@ -1,12 +1,11 @@
 import { definitionPath } from '#core/data/ids';
 import { isRemote } from '#core/definition/definition';
-import { undoneBy } from '#core/engine/replay';
 import { isAt } from '#core/engine/undo-pages';
 import { queueNames } from '#ports/messages';
 import { announcedAs, type OutboxEntry } from '#ports/records';
+import { undoneIn } from '#roles/recovery/writes-of';
 import { addFacts, addToOutbox, type Draft } from './draft.ts';
 import { inconsistencyReport, isNoted, keptOf } from './inconsistency-report.ts';
-import type { StoredEntry } from './instance.ts';
 import { maskIn } from './masking.ts';
 import { report } from './reports.ts';
 import { wholeJournal } from './step-report.ts';
@@ -21,7 +20,7 @@ export function noteUndone(draft: Draft): Draft {
   // An undo that a person has marked as done leaves two lines.
   const undone = new Map(
     added.flatMap((fact) => {
-      const path = undoneIn(draft, fact);
+      const path = undoneIn(loaded.program, fact);
       return path === undefined ? [] : [[path, fact]];
     }),
   );
@@ -31,11 +30,6 @@ export function noteUndone(draft: Draft): Draft {
     return [{ id: `${announcedAs(record)}/undone/${fact.seq}`, kind: 'status', channel: queueNames.submissions, message }];
   });
   return entries.length === 0 ? draft : addToOutbox(draft, entries);
-}
-
-function undoneIn({ loaded }: Draft, fact: StoredEntry): string | undefined {
-  if (fact.type === 'MarkedCompensated') return fact.path;
-  return fact.type === 'ActivityClosed' && fact.result === 'Compensated' ? undoneBy(loaded.program, fact.path) : undefined;
 }
 
 const writes = ({ loaded }: Draft, path: string): boolean =>

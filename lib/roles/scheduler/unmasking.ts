@@ -27,9 +27,9 @@ export function raiseMasked(draft: Draft): Draft {
       if (entry.type !== 'InconsistencyFound' || !entry.masked) return each;
       // A step that has run again has read the object again. A later run that came to nothing leaves the one before as it is.
       const uses = entry.masked.uses.filter(({ path }) => {
-        const runs = journal.filter((line) => line.type === 'ObjectsUsed' && line.path === path);
-        const isUndone = (after: number): boolean => journal.some((line) => line.seq > after && isUndoOf(loaded.program, line, path));
-        return runs.every(({ seq }) => seq < entry.seq) && runs.some(({ seq }) => !isUndone(seq));
+        const last = journal.findLast((line) => line.type === 'ObjectsUsed' && line.path === path);
+        if (!last || last.seq > entry.seq) return false;
+        return !journal.some((line) => line.seq > last.seq && isUndoOf(loaded.program, line, path));
       });
       return uses.length === 0 ? each : raised(each, entry, { ...entry.masked, uses });
     },

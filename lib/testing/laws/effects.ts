@@ -1,4 +1,6 @@
+import { stepOfUndo } from '#core/data/ids';
 import { nodeAt, type Program } from '#core/definition/program';
+import { isAt } from '#core/engine/undo-pages';
 import { stepOf } from '#testing/world/effects';
 import type { History, Tracked } from '#testing/world/history';
 import { type Law, on, type Setting } from './law.ts';
@@ -91,10 +93,8 @@ function doneBy({ orderId, journal }: Tracked, program: Program): ReadonlySet<st
     if (fact.result === 'Succeeded' && generation && isEffect) done.set(path, `${orderId}/${path}/${generation}`);
     if (fact.result !== 'Compensated') continue;
     // The undo of a composite undoes all steps inside.
-    const undone = path.replace(/\/undo$/, '');
-    for (const each of done.keys()) if (each === undone || isInside(each, undone)) done.delete(each);
+    const undone = stepOfUndo(path);
+    for (const each of done.keys()) if (isAt(each, undone)) done.delete(each);
   }
   return new Set(done.values());
 }
-
-const isInside = (path: string, around: string): boolean => path.startsWith(`${around}/`) || path.startsWith(`${around}[`);

@@ -1,3 +1,4 @@
+import { isUndoPath, undonePath } from '#core/data/ids';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt, type Program } from '#core/definition/program';
 import { withRuledUndos } from '#core/definition/ruled-undos';
@@ -123,12 +124,11 @@ function wrongPlan(
   const stays = plan.withoutUndo.find(({ path }) => nodeAt(program, path).undo !== undefined);
   if (stays) return `${stays.path} is shown as a step without an undo`;
   if (state.processState === 'Processed' || instance.state.ending) return undefined;
-  const known = new Set([...plan.steps, ...plan.withoutUndo].map(({ path }) => path));
-  // A person has marked the step as undone while the order is suspended: the resumption closes its undo.
-  const isMarked = (path: string): boolean => steps.some((each) => each.path === `${path}/undo` && each.skipped === 'done');
+  // A person has marked these steps as undone while the order is suspended: the resumption closes their undos.
+  const marked = steps.flatMap(({ path, skipped }) => (isUndoPath(path) && skipped === 'done' ? [undonePath(path)] : []));
+  const known = new Set([...[...plan.steps, ...plan.withoutUndo].map(({ path }) => path), ...marked]);
   const left = steps.find(
-    ({ path, result, agent }) =>
-      result === 'Succeeded' && agent !== 'workflows' && !path.endsWith('/undo') && !known.has(path) && !isMarked(path),
+    ({ path, result, agent }) => result === 'Succeeded' && agent !== 'workflows' && !isUndoPath(path) && !known.has(path),
   );
   return left && `${left.path} succeeded, but its undo is not shown`;
 }

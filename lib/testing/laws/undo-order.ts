@@ -1,4 +1,4 @@
-import { isUndoPath, undonePath } from '#core/data/ids';
+import { isUndoPath, stepOfUndo, undonePath } from '#core/data/ids';
 import { rootPath } from '#core/definition/definition';
 import { isAt } from '#core/engine/undo-pages';
 import type { StoredEntry } from '#roles/scheduler/instance';
@@ -28,7 +28,7 @@ export const undoOrder = (): Law => ({
         begun.delete(fact.path);
         // A later run of a retry passes a step that is already done, and the step keeps its place.
         if (fact.result === 'Succeeded' && canBeUndone.has(fact.path) && !done.includes(fact.path)) done.push(fact.path);
-        const path = fact.result === 'Compensated' ? fact.path.replace(/\/undo$/, '') : undefined;
+        const path = fact.result === 'Compensated' ? stepOfUndo(fact.path) : undefined;
         if (path === undefined || !done.includes(path)) continue;
         const newest = done.findLast((each) => isAt(each, scope));
         if (newest !== path && !begun.has(path)) wrong.push(`order ${orderId}: ${path} was undone before ${newest}, which was done later`);
@@ -43,8 +43,7 @@ export const undoOrder = (): Law => ({
  * activity succeeds. A parallel branch may request steps too: as long as an undo inside the activity lasts, it remains.
  */
 function scopeAfter(fact: StoredEntry, scope: string, undoing: ReadonlySet<string>): string {
-  const isUndoing = [...undoing].some((path) => isAt(path, scope));
-  if (fact.type === 'StepRequested' && !isUndoPath(fact.path)) return isUndoing ? scope : rootPath;
+  if (fact.type === 'StepRequested' && !isUndoPath(fact.path)) return [...undoing].some((path) => isAt(path, scope)) ? scope : rootPath;
   if (fact.type === 'ActivityClosed' && fact.path === scope && fact.result === 'Succeeded') return rootPath;
   if (fact.type === 'RuleActed' && fact.action.kind === 'recover') return around(fact.action.path);
   if (fact.type !== 'InstructionGiven') return scope;

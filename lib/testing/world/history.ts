@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { stepOfUndo } from '#core/data/ids';
 import type { Program } from '#core/definition/program';
 import { failingUndos } from '#core/engine/compensation';
 import type { Definitions } from '#ports/definitions';
@@ -187,7 +188,7 @@ export class History {
     if (failing.length === 0) return undefined;
     const begin = order ? `${announcedAs(order.state)}/stuck/` : '';
     const stuck = [...this.announced.keys()].filter((id) => id.startsWith(begin));
-    const paths = stuck.map((id) => id.slice(begin.length, id.lastIndexOf('/')).replace(/\/undo$/, ''));
+    const paths = stuck.map((id) => stepOfUndo(id.slice(begin.length, id.lastIndexOf('/'))));
     return failing.find((path) => paths.includes(path));
   }
 
