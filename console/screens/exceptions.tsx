@@ -2,6 +2,7 @@ import { apiPath } from '../api/client.ts';
 import { usePages } from '../api/poll.ts';
 import { useSteadyPages } from '../api/steady.ts';
 import type { Exception, ExceptionGroup } from '../api/types.ts';
+import { isUndo } from '../graph/look.ts';
 import { Chip } from '../parts/chip.tsx';
 import { Json } from '../parts/json.tsx';
 import { OrderId } from '../parts/order-id.tsx';
@@ -140,7 +141,6 @@ function Group({ group }: { group: ExceptionGroup }) {
     ({ id }) => id,
   );
   const last = exceptions.items[0];
-  const isUndo = group.step?.endsWith('/undo') === true;
   return (
     <section class="panel" aria-label={groupName(group)}>
       <header>
@@ -181,7 +181,13 @@ function Group({ group }: { group: ExceptionGroup }) {
       )}
       {group.open > 1 && (
         <div class="apply">
-          <a class="btn go big" href={href('/bulk/new', { fingerprint: group.fingerprint, kind: isUndo ? 'retry-undo' : undefined })}>
+          <a
+            class="btn go big"
+            href={href('/bulk/new', {
+              fingerprint: group.fingerprint,
+              kind: group.step !== null && isUndo(group.step) ? 'retry-undo' : undefined,
+            })}
+          >
             {`Decide for all ${group.open}…`}
           </a>
           <p class="hint">
@@ -232,7 +238,7 @@ const knownTexts: { readonly [faultClass in ExceptionGroup['class']]: string } =
 
 /** The effect of the last exception of a group on its order. */
 function effectOf({ step, after: { processState, status } }: Exception): string {
-  if (step?.endsWith('/undo'))
+  if (step && isUndo(step))
     return `The ${stepName(step)} is stuck. The order ends only when the undo succeeds, or a person marks it as undone.`;
   if (processState === 'Error') return 'The order stands still, and waits for a person.';
   if (status === 'Compensating' || status === null) return 'The order goes on.';

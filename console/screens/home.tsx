@@ -7,7 +7,7 @@ import { Spark } from '../parts/spark.tsx';
 import { Empty, Failure, Loaded, Panel, Stale } from '../parts/states.tsx';
 import { Clock, Countdown, counted, Said, shortId, stepName } from '../parts/text.tsx';
 import { href } from '../router.ts';
-import { countText, isSome, overview, sumOf } from '../shell/counts.ts';
+import { countText, isSome, overview, waitingTasks } from '../shell/counts.ts';
 import { lengthOf } from '../time.ts';
 import { PerMinute } from './home/per-minute.tsx';
 import { askOf, isMine, lookOfKind } from './tasks/text.ts';
@@ -143,7 +143,7 @@ function Headline({ data }: { data: Overview | undefined }) {
   const { tasks, processing, channels, asOf } = data;
   const closed = channels.filter(({ open }) => !open).length;
   const late = tasks.overdue === 0 ? '' : `, ${countText(tasks.overdue)} of them ${tasks.overdue === 1 ? 'is' : 'are'} late`;
-  const waiting = sumOf(tasks.open, tasks.claimed);
+  const waiting = waitingTasks(tasks);
   const waitText = waiting === 1 ? '1 task waits' : `${countText(waiting)} tasks wait`;
   const sentences = [
     ...(isSome(waiting) ? [`${waitText} for a person${late}.`] : []),

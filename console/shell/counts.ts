@@ -9,8 +9,9 @@ export const overview = signal<Polled<Overview>>({ data: undefined, etag: undefi
 export const countText = (count: Count): string =>
   typeof count === 'number' ? count.toLocaleString('en') : `${count.atLeast.toLocaleString('en')}+`;
 
-/** Returns the sum of two counts. */
-export const sumOf = (one: Count, other: Count): Count => (typeof one !== 'number' ? one : typeof other !== 'number' ? other : one + other);
+/** Returns the number of tasks that are open or claimed. */
+export const waitingTasks = ({ open, claimed }: Overview['tasks']): Count =>
+  typeof open !== 'number' ? open : typeof claimed !== 'number' ? claimed : open + claimed;
 
 /** Whether a count is above zero. */
 export const isSome = (count: Count): boolean => count !== 0;

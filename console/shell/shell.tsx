@@ -12,7 +12,7 @@ import { Toasts } from '../parts/toast.tsx';
 import { go, href, place } from '../router.ts';
 import { groups, type Screen, screens, screensHere } from '../screens/index.ts';
 import { clockTime, inUtc, now } from '../time.ts';
-import { counts, countText, overview, setCount, sumOf } from './counts.ts';
+import { counts, countText, overview, setCount, waitingTasks } from './counts.ts';
 import { Help } from './help.tsx';
 import { Palette, searchText } from './palette.tsx';
 import { theme, turnTheme } from './theme.ts';
@@ -68,7 +68,7 @@ function useOverview(): void {
   useEffect(() => {
     overview.value = polled;
     if (!data) return;
-    setCount('tasks', countText(sumOf(data.tasks.open, data.tasks.claimed)));
+    setCount('tasks', countText(waitingTasks(data.tasks)));
     setCount('exceptions', countText(data.exceptions.open));
   }, [data, problem, at]);
 }

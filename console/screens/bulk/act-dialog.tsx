@@ -6,7 +6,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { ProblemNote } from '../../parts/problem.tsx';
 import { ReasonField } from '../../parts/reason-field.tsx';
 import { counted } from '../../parts/text.tsx';
-import { kindName, startText, unknownText } from './text.tsx';
+import { failuresOf, kindName, startText, unknownText } from './text.tsx';
 
 export type Act = 'start' | 'pause' | 'resume' | 'stop';
 
@@ -23,7 +23,7 @@ export function ActDialog({ act, run, close, done }: { act: Act; run: BulkRun; c
   const goesTo = act === 'start' && run.canary !== null ? Math.min(run.canary, run.feasible) : run.left || run.feasible;
   const mustType = act !== 'stop' && goesTo > typedFrom;
   const leftOut = run.infeasible + run.refused + run.movedOn;
-  const failed = run.verified.failedAgain + run.verified.failedOtherwise;
+  const failed = failuresOf(run.verified);
   const unknown = unknownText(run);
   const send = (): void => {
     post(`/bulk/${run.id}/${act}`, { reason }).then(

@@ -1,4 +1,4 @@
-import { usePages, usePoll } from '../../api/poll.ts';
+import { type Page, usePoll } from '../../api/poll.ts';
 import { has } from '../../api/session.ts';
 import type { BulkRun, ListedBulkRun } from '../../api/types.ts';
 import { Icon } from '../../parts/icon.tsx';
@@ -58,8 +58,8 @@ function Stopped({ run: { id, kind, solutionId, left, stopped, verified } }: { r
 
 /** Returns the run that takes the untouched orders of a stopped one, if it is among the newest runs. */
 function useContinuing(id: string): string | undefined {
-  const runs = usePages<ListedBulkRun>('/bulk?limit=100', (run) => run.id);
-  return runs.items.find(({ continues }) => continues === id)?.id;
+  const { data } = usePoll<Page<ListedBulkRun>>('/bulk?limit=100');
+  return data?.items.find(({ continues }) => continues === id)?.id;
 }
 
 /** Names the run whose untouched orders this one takes, and adds up both. */

@@ -82,7 +82,8 @@ function Head({ run, ask, refresh }: { run: BulkRun; ask: (act: Act) => void; re
   // A run of mild instructions goes on at once: its set, its effect and its reason stand below the button, and it can be paused. A question
   // comes first if its orders have failed.
   const unknown = unknownText(run);
-  const asks = isHarm(run) || failuresOf(run.verified) > 0 || unknown !== undefined;
+  const isDoubtful = failuresOf(run.verified) > 0 || unknown !== undefined;
+  const asks = isHarm(run) || isDoubtful;
   const start = (act: 'start' | 'resume', done: string): void => (asks ? ask(act) : now(act, run.reason, done));
   const goOn = (): void => start('resume', 'The run goes on. You can pause it at any time.');
   const pause = (): void =>
@@ -105,7 +106,7 @@ function Head({ run, ask, refresh }: { run: BulkRun; ask: (act: Act) => void; re
         </button>
       )}
       {mayAct && run.state === 'paused' && (
-        <button class={`btn ${failuresOf(run.verified) > 0 || unknown !== undefined ? '' : 'go'}`} type="button" onClick={goOn}>
+        <button class={`btn ${isDoubtful ? '' : 'go'}`} type="button" onClick={goOn}>
           {`Go on with ${counted(run.left, 'order')}${asks ? '…' : ''}`}
           {unknown !== undefined && <span class="muted t-s">{` (${unknown})`}</span>}
         </button>

@@ -54,7 +54,7 @@ export interface Part {
 
 /** The orders of a run by what became of them. The sum is the size of the set. */
 export function partsOf({ state, count, infeasible, applied, refused, movedOn, failed, verified }: ListedBulkRun): readonly Part[] {
-  const known = verified.running + verified.passed + verified.failedAgain + verified.failedOtherwise;
+  const known = verified.running + verified.passed + failuresOf(verified);
   // Some kinds, such as suspend, are not verified: they count when they are applied.
   const unverified = Math.max(0, applied - known);
   const outside = infeasible + refused + movedOn + failed;

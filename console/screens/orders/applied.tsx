@@ -13,12 +13,11 @@ interface Given {
   readonly exceptionId: string | undefined;
   /** The name of the kind, as the form had it. */
   readonly name: string;
-  readonly number: number;
 }
 
 export interface Applied {
-  /** Differs from one applied instruction to the next. */
-  readonly number: number;
+  /** Another object for each applied instruction. */
+  readonly given: Given;
   readonly tone: 'work' | 'ok' | 'stop';
   readonly text: string;
 }
@@ -27,18 +26,18 @@ export interface Applied {
 export function useApplied(order: Order): readonly [Applied | undefined, (kind: InstructionKind, path: string) => void] {
   const [given, setGiven] = useState<Given>();
   const note = (kind: InstructionKind, path: string): void => {
-    const { name } = kindFor(kind, order);
-    setGiven((last) => ({ kind, path, rev: order.rev, exceptionId: order.exceptionId, name, number: (last?.number ?? 0) + 1 }));
+    setGiven({ kind, path, rev: order.rev, exceptionId: order.exceptionId, name: kindFor(kind, order).name });
   };
-  return [given && { ...verdict(given, order), number: given.number }, note];
+  return [given && { ...verdict(given, order), given }, note];
 }
 
 const quiet = new Set<InstructionKind>(['acknowledge', 'suspend', 'resume', 'amend', 'migrate', 'handle', 'terminate', 'mark-compensated']);
 
-function verdict({ kind, path, rev, exceptionId, name }: Given, order: Order): Omit<Applied, 'number'> {
+function verdict({ kind, path, rev, exceptionId, name }: Given, order: Order): Omit<Applied, 'given'> {
   const step = order.steps.find((each) => each.path === path);
-  const end = order.processState === 'Processed' ? ` The order has ended: ${order.outcome}. ${undoneText(order)}`.trimEnd() : '';
-  if (quiet.has(kind)) return { tone: 'ok', text: `Applied: ${name}.${undoneText(order) === '' ? '' : end}` };
+  const undone = undoneText(order);
+  const end = order.processState === 'Processed' ? ` The order has ended: ${order.outcome}. ${undone}`.trimEnd() : '';
+  if (quiet.has(kind)) return { tone: 'ok', text: `Applied: ${name}.${undone === '' ? '' : end}` };
   if (kind === 'restart' && order.restartedAs !== null && order.outcome === 'completed')
     return { tone: 'work', text: `Applied: ${name}. The order stays as it is; ${shortId(order.restartedAs)} has begun.` };
   if (order.processState === 'Processed') return { tone: order.outcome === 'completed' ? 'ok' : 'work', text: `Applied: ${name}.${end}` };
@@ -52,9 +51,9 @@ function verdict({ kind, path, rev, exceptionId, name }: Given, order: Order): O
 }
 
 /** The outcome of the last instruction. It has the focus, and is in sight, when the instruction has just been applied. */
-export function AppliedNote({ applied: { tone, text, number } }: { applied: Applied }) {
+export function AppliedNote({ applied: { tone, text, given } }: { applied: Applied }) {
   const note = useRef<HTMLDivElement>(null);
-  useEffect(() => focusOn(note.current), [number]);
+  useEffect(() => focusOn(note.current), [given]);
   return (
     <div class={`note ${tone} applied-note`} role="status" tabIndex={-1} ref={note}>
       <Icon name={tone === 'ok' ? 'done' : tone === 'stop' ? 'stop' : 'work'} />

@@ -175,7 +175,7 @@ function Sentence({ order, history, instruct }: { order: Order; history: History
   const { tone, big, soft } = reasonOf(order, history?.entries ?? []);
   const isBlocked = order.processState === 'Error' && order.fault !== null;
   // While an undo is stuck, resuming the order requests that undo again. The panel of the undo offers this, and says what it does.
-  const isStuck = order.undo !== undefined && order.undo !== null && order.undo.stuck.length > 0;
+  const isStuck = order.undo !== undefined && order.undo.stuck.length > 0;
   const decide: InstructionKind = order.fault?.type === 'OperatorAsked' || !order.fault?.permanent ? 'resubmit' : 'replace-input';
   return (
     <div class={`why ${tone}`} role="status">
