@@ -31,7 +31,7 @@ test('the last instruction to an order is judged by the lines after it (F-155)',
   assert.equal(verdictAfter(given('cancel'), { type: 'OrderProcessed', outcome: 'canceled' }), 'passed');
 });
 
-test('the last instruction to handle exceptions is judged by the worst of the handlers that it has begun (F-155)', () => {
+test('the verdict of a last instruction `handle` is the worst verdict of its handlers (F-155)', () => {
   const started = (seq: number) => ({ type: 'HandlerStarted', exceptionId: `exc_abc_${seq}`, handler: `ord_${seq}`, workflow: 'w', at: 0 });
   const ended = (seq: number, isCompleted: boolean) => ({ type: 'HandlerEnded', exceptionId: `exc_abc_${seq}`, isCompleted });
   const handle = given('handle', { at: 0 });

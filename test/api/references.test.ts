@@ -15,7 +15,7 @@ async function blocked({ submitOrder, answer }: Pick<ReturnType<typeof startApi>
 }
 
 describe('F-123, F-153: the reference of an order', () => {
-  test('is in the lists of its tasks and its exceptions, to which no read of the order belongs', async () => {
+  test('is in the lists of tasks and of exceptions, and these calls add no read to the audit', async () => {
     const api = startApi();
     await blocked(api, 'lot-4711');
     await api.orderInError('without');

@@ -43,7 +43,7 @@ describe('lists at the command line', () => {
     assert.equal((await system.redress(['exception', 'list', '--ids', '--since', '2099-01-01T00:00:00Z'])).out, '');
   });
 
-  test('blocked is another word for the state Error, and a fault finds finished orders, too', async () => {
+  test('`--state blocked` lists orders in Error, and `--fault` lists finished orders, too', async () => {
     assert.equal((await list('--ids', '--state', 'blocked')).out, `${blocked}\n`);
     assert.equal((await list('--ids', '--state', 'Error')).out, `${blocked}\n`);
     assert.equal((await list('--ids', '--fault', 'CardDeclined')).out, `${blocked}\n${canceled}\n`);

@@ -60,7 +60,7 @@ describe('an order whose undo keeps failing, at the command line (F-153)', () =>
     return orderId;
   };
 
-  test('its page says one number of the undos that are left, how often this one has failed, and that its fault is permanent', async () => {
+  test('shows one number of remaining undos, how often the stuck one has failed, and that its fault is permanent', async () => {
     const orderId = await stuck();
     const { out, err } = await run('order', 'get', orderId);
     assert.match(out, /^why +Canceled: undoes what was done: .*; 2 more to undo /m);
@@ -71,7 +71,7 @@ describe('an order whose undo keeps failing, at the command line (F-153)', () =>
     assert.match(err, /^To request it again now: .*\nTo stop the undo: redress order suspend .*\nIf it was undone by hand: /);
   });
 
-  test('while it is suspended, the time that it has left is that until the next try', async () => {
+  test('shows the time until the next try of the undo while it is suspended', async () => {
     const orderId = await stuck();
     const check = await run('order', 'suspend', orderId, '--dry-run');
     assert.match(check.out, /The undo of order\/ship would be requested again \d+ \w+ after the order is resumed\.$/m);
@@ -106,7 +106,7 @@ describe('an order whose undo keeps failing, at the command line (F-153)', () =>
     assert.equal((await history('--json')).err, '');
   });
 
-  test('the time of a fault is shown while the order is blocked, and at its end the marks by hand', async () => {
+  test('shows the time of its fault while it is blocked, and the marks by hand at its end', async () => {
     const blocked = (await run('order', 'get', await system.order('card'))).out;
     assert.match(blocked, /^fault +AddressInvalid at order\/label \(No label\.\), \d{4}-[\d-]+T[\d:]+Z$/m);
     const orderId = await stuck();
@@ -116,7 +116,7 @@ describe('an order whose undo keeps failing, at the command line (F-153)', () =>
     assert.match(out, /^undo +2 undone, 1 by hand \(order\/ship\)$/m);
   });
 
-  test('after a mark on a suspended order, the hint is to resume it, and a watcher reads that the undo is done by hand', async () => {
+  test('proposes `resume` after a mark during its suspension, and `watch` shows the undo as done by hand', async () => {
     const orderId = await stuck();
     await instruct('suspend', orderId);
     const marked = await instruct('mark-compensated', orderId, '--yes');

@@ -29,7 +29,7 @@ function foreseen(run: Run): { readonly undoes: readonly string[]; readonly warn
 const undosIn = (run: Run): readonly string[] => run.requests.flatMap(({ path }) => (path.endsWith('/undo') ? [path] : []));
 
 describe('the undos that the check of a cancellation foresees', () => {
-  test('When the running step of an order cannot be undone, the steps before it are undone, unless it turns out that the step was done (F-157)', () => {
+  test('include the steps before a running step without an undo, with a warning that its outcome is unknown (F-157)', () => {
     const order = () => {
       const run = begun(sequence('order', undoable('a'), notUndoable('b')));
       run.reply('order/a', ok());

@@ -15,7 +15,7 @@ const begun = (root: Activity): Run => {
   run.happen({ type: 'started', stepMs });
   return run;
 };
-/** Returns an order whose second step has failed: its handler undoes the first, and then tells. */
+/** Returns an order whose second step has failed: its handler undoes the first step, and then requests the step `tell`. */
 const handled = (): Run => {
   const root: Activity = {
     ...sequence('order', undoable('a'), step('b')),

@@ -84,7 +84,7 @@ test('a verdict is the same for the facts in one part and in many', () => {
   }
 });
 
-test('S36: an order of which only the end is known has passed if it ended as the action wants', () => {
+test('S36: the verdict on an order with a lost journal is `passed` if the order ended as the action aims', () => {
   const ends = ['completed', 'compensated', 'rejected', 'canceled', 'terminated'] as const;
   const verdictsOf = (kind: string) => ends.map((outcome) => judgeEnd({ kind }, outcome));
   const otherwise = 'failed-otherwise';

@@ -134,7 +134,7 @@ describe('while an order is suspended', () => {
     assert.deepEqual([outbox, isSuspended, worklist, nextDueFor?.kind], [[], true, null, 'suspended']);
   });
 
-  test('F-60, F-125 an order that is quarantined meanwhile reminds a person, although the time of a rule has passed', async (context) => {
+  test('F-60, F-125 a quarantined order still gets its reminders, although the time of a rule has passed', async (context) => {
     const { desk, orderId } = await suspended(context);
     const found = await desk.store.load(orderId);
     assert.ok(found);

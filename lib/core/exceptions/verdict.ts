@@ -176,7 +176,7 @@ function closed(watch: Watch, { path, result }: Extract<LaterFact, { type: 'Acti
   return result === 'Faulted' ? 'failed-otherwise' : watch;
 }
 
-/** Returns the verdict about an action on an order of which only the end can be read. Nobody but a person or a rule terminates an order. */
+/** Returns the verdict about an action if only the end of the order can be read. Only a person or a rule terminates an order, so `terminated` is `void`. */
 export function judgeEnd(watch: Watch, outcome: Outcome): Verdict | undefined {
   if (judgmentOf(watch) === 'handler') return undefined;
   if (outcome === 'terminated') return 'void';

@@ -45,5 +45,5 @@ export function mayHaveFailed({ receiveCount, body }: Delivery): boolean {
   return requeued !== undefined || resent !== undefined || ending.has(type) || (isObject(result) && result['status'] === 'rejected');
 }
 
-/** These messages follow one that may have failed: a request that is canceled, or an earlier message of a conversation that ends. */
+/** Types of messages that follow a message which may have failed: a `cancel` follows its request, and the end of a conversation its other messages. */
 const ending: ReadonlySet<unknown> = new Set(['cancel', ...endingTypes]);

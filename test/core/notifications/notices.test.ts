@@ -79,7 +79,7 @@ describe('the notices of a group of people', () => {
     );
   });
 
-  test('the pause before a message is at least as long as the number of messages before it demands, whatever happens', () => {
+  test('each pause before a message is at least the one for the number of messages already sent', () => {
     fc.assert(
       fc.property(times, (openedAt) => {
         let sent = 0;

@@ -39,7 +39,7 @@ describe('an entry of the agenda', () => {
     assert.deepEqual(await timesUntil(10_000), [9000]);
   });
 
-  test('F-153: stays if it is put again while another process does what it says', async () => {
+  test('F-153: stays if it is written again while another process handles it', async () => {
     const { agenda, timesUntil, entryAt } = openAgenda();
     await agenda.put(5000, subject);
     const entry = await entryAt(5000);

@@ -107,7 +107,7 @@ test('F-150: a step without an undo whose outcome is unknown is confirmed, and n
   assert.equal((await desk.state(orderId)).outcome, 'completed');
 });
 
-test('F-150: while a recovery undoes, another one is refused', async (context) => {
+test('F-150: a second recovery is refused while the first one undoes steps', async (context) => {
   const { desk, recover, answerNext } = await received(context);
   await answerNext();
   await answerNext();

@@ -23,7 +23,7 @@ function judged(...facts: readonly Fact[]): readonly string[] {
 }
 
 describe('the law of the undo order', () => {
-  test('A branch that is undone may leave a later step of the parallel branch (S11, F-101)', () => {
+  test('The undo of one branch may keep a later step of the parallel branch (S11, F-101)', () => {
     assert.deepEqual(judged(...begun, undone(second), requested(`${first}/undo`), undone(first), ...last), []);
   });
 
