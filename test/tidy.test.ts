@@ -118,6 +118,20 @@ describe('the repository is tidy', () => {
     );
   });
 
+  test('a test title cites its ids before a colon, and then says what happens', () => {
+    const id = '(?:[FWX]-\\d+|[ALSG]\\d{1,2})';
+    // A contract begins with the name of its adapter: `${name}: F-01: …`.
+    const cited = new RegExp(`^(?:\\$\\{\\w+\\}: )?${id}(?:(?:, |–)${id})*: (?!(?:and|${id})\\b)`);
+    const citing = under('test/', 'examples/', 'dev/').flatMap((file) =>
+      titlesIn(file).flatMap((title) => (new RegExp(`\\b${id}\\b`).test(title) ? [{ file, title }] : [])),
+    );
+    assert.ok(citing.length > 1500, `${citing.length} titles`);
+    assert.deepEqual(
+      citing.filter(({ title }) => !cited.test(title)),
+      [],
+    );
+  });
+
   test('lib has no loose files except the exports of the package', () => {
     assert.deepEqual(
       files.filter((file) => /^lib\/[^/]+$/.test(file)),

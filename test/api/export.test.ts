@@ -22,7 +22,7 @@ describe('an order that an operator exports', () => {
     assert.equal(replay({ ...content, journal }).difference, undefined);
   });
 
-  test('has placeholders for secrets that are stored in plain text (F-51)', async () => {
+  test('F-51: has placeholders for secrets that are stored in plain text', async () => {
     const { ask, page, orderId } = await withOrder();
     const input = { reservationId: 'r-1', card: 'tok_other' };
     const body = { kind: 'replace-input', input, reason: 'another card' };

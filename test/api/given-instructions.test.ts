@@ -17,7 +17,7 @@ const verdictAfter = (...facts: readonly object[]) => {
   return found ? `${verified} ${found.type}` : verified;
 };
 
-test('the last instruction to an order is judged by the lines after it (F-155)', () => {
+test('F-155: the last instruction to an order is judged by the lines after it', () => {
   const before = blocked('order/a', 'No');
   const closed = { type: 'ActivityClosed', path: 'order/a', result: 'Succeeded' };
   assert.equal(verdictAfter(before), undefined);
@@ -31,7 +31,7 @@ test('the last instruction to an order is judged by the lines after it (F-155)',
   assert.equal(verdictAfter(given('cancel'), { type: 'OrderProcessed', outcome: 'canceled' }), 'passed');
 });
 
-test('the verdict of a last instruction `handle` is the worst verdict of its handlers (F-155)', () => {
+test('F-155: the verdict of a last instruction `handle` is the worst verdict of its handlers', () => {
   const started = (seq: number) => ({ type: 'HandlerStarted', exceptionId: `exc_abc_${seq}`, handler: `ord_${seq}`, workflow: 'w', at: 0 });
   const ended = (seq: number, isCompleted: boolean) => ({ type: 'HandlerEnded', exceptionId: `exc_abc_${seq}`, isCompleted });
   const handle = given('handle', { at: 0 });

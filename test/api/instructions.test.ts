@@ -22,7 +22,7 @@ async function withOrderInError() {
   return { ...system, orderId, instruct, head };
 }
 
-test('when an operator resubmits the failed step, only that step is requested again, and the order continues (F-60)', async () => {
+test('F-60: when an operator resubmits the failed step, only that step is requested again, and the order continues', async () => {
   const { instruct, ask, answer, orderId, head } = await withOrderInError();
   const { status, json, headers } = await instruct(resubmit, `"${(await head()).rev}"`);
   assert.deepEqual([status, json], [202, { orderId, rev: (await head()).rev, processState: 'Processing' }]);
@@ -96,7 +96,7 @@ test('an order whose time limit has passed continues only with a new time limit'
   assert.equal((await instruct({ ...resubmit, completeWithinSeconds: 600 }, current)).status, 202);
 });
 
-test('when another host holds the lease of an order, the order is locked: the answer says until when, not by whom (F-15)', async () => {
+test('F-15: when another host holds the lease of an order, the order is locked: the answer says until when, not by whom', async () => {
   const { instruct, store, clock, orderId, head } = await withOrderInError();
   await acquireLease(store, orderId, { holder: 'holder_canary', leaseMs: 30_000, clock });
   const leased = await head();
@@ -108,7 +108,7 @@ test('when another host holds the lease of an order, the order is locked: the an
   assert.equal((await instruct(resubmit, `"${leased.rev}"`)).status, 202);
 });
 
-test('an order whose instance is damaged is still shown, and cannot be resubmitted (F-63)', async () => {
+test('F-63: an order whose instance is damaged is still shown, and cannot be resubmitted', async () => {
   const { instruct, ask, store, orderId, head } = await withOrderInError();
   const loaded = await store.load(orderId);
   assert.ok(loaded);
@@ -122,7 +122,7 @@ test('an order whose instance is damaged is still shown, and cannot be resubmitt
   assert.equal((await head()).rev, rev + 1);
 });
 
-test('a suspended order shows its remaining time, and the dry run of a resumption shows its new deadline (F-60)', async () => {
+test('F-60: a suspended order shows its remaining time, and the dry run of a resumption shows its new deadline', async () => {
   const { ask, submitOrder, store, clock } = startApi();
   const orderId = await submitOrder('k');
   const instruct = async (body: object) =>
@@ -159,7 +159,7 @@ test('a suspended order shows its remaining time, and the dry run of a resumptio
   assert.equal((await ask('POST', `/orders/${orderId}/instructions`, { as: 'acme', body: { kind: 'suspend', reason: 'x' } })).status, 403);
 });
 
-test('an unclaimed order shows that it is suspended (F-11)', async () => {
+test('F-11: an unclaimed order shows that it is suspended', async () => {
   const { ask, submitOrder } = startApi({ claimOnSubmit: false });
   const orderId = await submitOrder('k');
   const body = { kind: 'suspend', reason: 'the stock is counted' };
@@ -169,7 +169,7 @@ test('an unclaimed order shows that it is suspended (F-11)', async () => {
   assert.match(explanation, /does not start until it is resumed/);
 });
 
-test('an order can be amended: its new limits hold, and an operator sees what was changed (F-60)', async () => {
+test('F-60: an order can be amended: its new limits hold, and an operator sees what was changed', async () => {
   const { instruct, ask, orderId, head } = await withOrderInError();
   const show = async () => (await ask('GET', `/orders/${orderId}`, { as: 'operator' })).json;
   const amend = async (changed: object, more: object = {}) =>
@@ -192,7 +192,7 @@ test('an order can be amended: its new limits hold, and an operator sees what wa
   );
 });
 
-test('a repeated instruction under its idempotency key is carried out once, and the answer says so (F-60)', async () => {
+test('F-60: a repeated instruction under its idempotency key is carried out once, and the answer says so', async () => {
   const { ask, orderId, head } = await withOrderInError();
   const headers = { 'if-match': `"${(await head()).rev}"`, 'idempotency-key': 'once' };
   const give = (body: object) => ask('POST', `/orders/${orderId}/instructions`, { as: 'operator', headers, body });
@@ -203,7 +203,7 @@ test('a repeated instruction under its idempotency key is carried out once, and 
   assert.equal((await give({ ...resubmit, reason: 'another one' })).json.code, 'idempotency-key-reused');
 });
 
-test('the dry run of an infeasible instruction answers 200 with every reason and the graph, also on a finished order (F-157)', async () => {
+test('F-157: the dry run of an infeasible instruction answers 200 with every reason and the graph, also on a finished order', async () => {
   const { instruct, ask, orderId, head } = await withOrderInError();
   const dryRun = async (body: object) => (await instruct({ reason: 'r', dryRun: true, ...body })).json;
   const { feasible, refusals, effects, graph } = await dryRun({ kind: 'retry-undo' });

@@ -15,7 +15,7 @@ const step = (index: number, bytes: number, status = 'Closed') => ({
 });
 const bytesOf = (value: unknown): number => JSON.stringify(value).length;
 
-test('S23 with a thousand steps of 7 KB each, outputs beyond the limit are left out, and the answer says where to read them', () => {
+test('S23: with a thousand steps of 7 KB each, outputs beyond the limit are left out, and the answer says where to read them', () => {
   const { steps, ...more } = boundedSteps(
     'ord_x',
     listOf(1000, (index) => step(index, 7000)),
@@ -29,7 +29,7 @@ test('S23 with a thousand steps of 7 KB each, outputs beyond the limit are left 
   assert.ok(bytesOf(steps) < lambdaMax);
 });
 
-test('S23 with very many steps, closed steps are left out, never a running one', () => {
+test('S23: with very many steps, closed steps are left out, never a running one', () => {
   const all = [...listOf(30_000, (index) => step(index, 0)), step(30_000, 10, 'Executing')];
   const { steps, stepsLeftOut } = boundedSteps('ord_x', all);
   assert.equal(steps.at(-1)?.path, 'order/s30000');
@@ -37,19 +37,19 @@ test('S23 with very many steps, closed steps are left out, never a running one',
   assert.ok(bytesOf(steps) < lambdaMax);
 });
 
-test('S23 a step that fits to the byte is shown, and one that is a byte longer is not', () => {
+test('S23: a step that fits to the byte is shown, and one that is a byte longer is not', () => {
   const named = (name: string) => ({ path: 'order/s', name, status: 'Closed', output: null });
   const room = answerLimits.steps - bytesOf(named(''));
   assert.equal(boundedSteps('ord_x', [named('x'.repeat(room))]).steps.length, 1);
   assert.equal(boundedSteps('ord_x', [named('x'.repeat(room + 1))]).steps.length, 0);
 });
 
-test('S23 few short steps are shown unchanged', () => {
+test('S23: few short steps are shown unchanged', () => {
   const all = listOf(10, (index) => step(index, 1000));
   assert.deepEqual(boundedSteps('ord_x', all), { steps: all });
 });
 
-test('S23 a page of the history ends at the size limit, and holds at least one entry', () => {
+test('S23: a page of the history ends at the size limit, and holds at least one entry', () => {
   const entry = { seq: 1, output: 'x'.repeat(200_000) };
   const page = boundedPage(listOf(100, () => entry));
   assert.ok(page.length > 5 && bytesOf(page) <= answerLimits.history + 1000);

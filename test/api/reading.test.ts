@@ -42,7 +42,7 @@ const fieldsOf = (value: object): readonly string[] => Object.keys(value).toSort
 
 type Step = { [field: string]: unknown };
 
-test('at any time between its submission and its end, an order shows every step in the sequence of its workflow (F-05, F-32, F-33, F-61)', async () => {
+test('F-05, F-32, F-33, F-61: at any time between its submission and its end, an order shows every step in the sequence of its workflow', async () => {
   const { ask, submitOrder, answer, clock } = startApi();
   const orderId = await submitOrder('k');
   const look = async () => {
@@ -107,7 +107,7 @@ test('a blocked order shows the reason and the failed step', async () => {
   );
 });
 
-test('a client sees its order from outside; operators and admins also see its host (F-08)', async () => {
+test('F-08: a client sees its order from outside; operators and admins also see its host', async () => {
   const { ask, orderInError } = startApi();
   const orderId = await orderInError('k');
   const client = await ask('GET', `/orders/${orderId}`, { as: 'acme' });

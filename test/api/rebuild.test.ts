@@ -21,7 +21,7 @@ async function withOrder(processState: 'Processing' | 'Error') {
   return { ...system, orderId, rebuild, damage, wake, order };
 }
 
-describe('an operator who has an order rebuilt (F-160)', () => {
+describe('F-160: an operator who has an order rebuilt', () => {
   test('gets its state back from the journal, and the fault for which it was in Error', async () => {
     const { rebuild, damage, wake, order, ask } = await withOrder('Error');
     const before = await order();
@@ -81,7 +81,7 @@ describe('an operator who has an order rebuilt (F-160)', () => {
     assert.deepEqual(await stored(), before);
   });
 
-  test('waits for the lock of another person, but not for the own one (F-15)', async () => {
+  test('F-15: waits for the lock of another person, but not for the own one', async () => {
     const { rebuild, damage, orderId, ask } = await withOrder('Error');
     await ask('POST', `/orders/${orderId}/lock`, { as: 'operator', body: { seconds: 60, reason: 'I look into it' } });
     damage(lostState);

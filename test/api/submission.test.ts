@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { goodOrder, goodSubmission, startApi } from './support.ts';
 
-test('an order is accepted with 202 and its id (F-01)', async () => {
+test('F-01: an order is accepted with 202 and its id', async () => {
   const { ask, store } = startApi();
   const { status, json, headers } = await ask('POST', '/orders', {
     as: 'acme',
@@ -17,7 +17,7 @@ test('an order is accepted with 202 and its id (F-01)', async () => {
   assert.deepEqual([stored?.order.client, stored?.order.reference, stored?.order.body], ['acme', 'R-1', goodOrder]);
 });
 
-test('the same submission again gets the first answer byte for byte, whatever has happened since (F-10)', async () => {
+test('F-10: the same submission again gets the first answer byte for byte, whatever has happened since', async () => {
   const { ask, store, clock, orderInError } = startApi();
   const orderId = await orderInError('k1');
   const first = await store.load(orderId);
@@ -33,7 +33,7 @@ test('the same submission again gets the first answer byte for byte, whatever ha
   assert.equal((await store.list({}, undefined, 10)).items.length, 1);
 });
 
-test('a used key refuses another order, and another client may use the same key (F-10)', async () => {
+test('F-10: a used key refuses another order, and another client may use the same key', async () => {
   const { ask, submitOrder, stored } = startApi();
   const mine = await submitOrder('k1');
   const before = await stored();
@@ -108,7 +108,7 @@ test('an invalid order is refused with the pointer of every error, and leaves no
   assert.equal(await stored(), before);
 });
 
-test('an order may name only a response queue that is registered for its client (F-06)', async () => {
+test('F-06: an order may name only a response queue that is registered for its client', async () => {
   const { ask, store } = startApi();
   const registered = await ask('PUT', '/clients/acme', {
     as: 'admin',
@@ -122,7 +122,7 @@ test('an order may name only a response queue that is registered for its client 
   assert.equal((await ask('POST', '/orders', { as: 'other', headers: { 'idempotency-key': 'k' }, body })).status, 422);
 });
 
-test('without claiming on submission an order is Pending, with no step begun (F-03, F-05)', async () => {
+test('F-03, F-05: without claiming on submission an order is Pending, with no step begun', async () => {
   const { submitOrder, ask } = startApi({ claimOnSubmit: false });
   const orderId = await submitOrder('k');
   const { json } = await ask('GET', `/orders/${orderId}`, { as: 'operator' });

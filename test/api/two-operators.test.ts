@@ -183,7 +183,7 @@ test('two operators who comment on a task at the same time both do, and one who 
   }
 });
 
-test('a claim, comments and reminders while a person decides leave the ETag of the order as it was read (F-61)', async (t) => {
+test('F-61: a claim, comments and reminders while a person decides leave the ETag of the order as it was read', async (t) => {
   const system = await startSystem(app);
   t.after(() => system.stop());
   const submitted = await system.submit({ card: 'c' });

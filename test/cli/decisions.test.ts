@@ -38,7 +38,7 @@ describe('instructions at the command line', () => {
   };
   const state = async (orderId: string) => (await system.redress(['order', 'get', orderId, '--json'])).json;
 
-  test('a rebuild without damage is refused, and its dry run compares the order with its journal (F-160)', async () => {
+  test('F-160: a rebuild without damage is refused, and its dry run compares the order with its journal', async () => {
     const orderId = await submitted();
     await system.reaches(orderId, ({ steps }) => steps[1].result === 'Succeeded');
     const looked = await system.redress(['order', 'rebuild', orderId, '--reason', 'a look', '--dry-run']);

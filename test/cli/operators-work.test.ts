@@ -37,7 +37,7 @@ const sell = defineWorkflow('fulfil-order', { version: 1, order: Order, toOperat
   ),
 );
 
-describe("the operator's work at the command line (W-05, F-155)", () => {
+describe("W-05, F-155: the operator's work at the command line", () => {
   let system: RunningSystem;
   before(async () => void (system = await runningSystem(defineApp({ workflows: [sell], agents: [till, carrier] }))));
   after(() => system.stop());
@@ -106,7 +106,7 @@ describe("the operator's work at the command line (W-05, F-155)", () => {
     assert.match(listed.out, new RegExp(`^due .* order +reference +task\\n[\\s\\S]*${orderId} +tsk_`));
   });
 
-  test('the last instruction shows who gave it and whether it has helped, and the history shows what it changed (W-03)', async () => {
+  test('W-03: the last instruction shows who gave it and whether it has helped, and the history shows what it changed', async () => {
     const orderId = await blocked('00000');
     const { taskId } = await state(orderId);
     const replace = (...set: readonly string[]) =>

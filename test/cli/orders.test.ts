@@ -151,7 +151,7 @@ describe('orders at the command line', () => {
     assert.deepEqual([difference, end.processState], [undefined, 'Error']);
   });
 
-  test('a person at a terminal is asked before what cannot be taken back, after its check; a script says --yes (F-157)', async () => {
+  test('F-157: a person at a terminal is asked before what cannot be taken back, after its check; a script says --yes', async () => {
     declined.add('never paid');
     const orderId = await system.order('never paid');
     const ends = (kind: string, ...more: readonly string[]) => ['order', kind, orderId, '--reason', 'ordered twice', ...more];
@@ -202,7 +202,7 @@ describe('orders at the command line', () => {
     assert.deepEqual([given.reason, given.by], ['the bank says yes now', 'cli']);
   });
 
-  test('an order in Error shows the way to those that are alike, and to what may be done about it (W-05, F-155)', async () => {
+  test('W-05, F-155: an order in Error shows the way to those that are alike, and to what may be done about it', async () => {
     const { out, err } = await system.redress(['order', 'get', bad]);
     const [, listing = ''] = /^alike +redress (exception list .+)$/m.exec(out) ?? [];
     assert.match((await system.redress(listing.split(' '))).out, new RegExp(`CardDeclined.*${bad}`));

@@ -41,7 +41,7 @@ async function watched(...views: readonly OrderView[]): Promise<{ readonly out: 
   return said;
 }
 
-describe('an order whose undo keeps failing, at the command line (F-153)', () => {
+describe('F-153: an order whose undo keeps failing, at the command line', () => {
   let system: RunningSystem;
   before(async () => void (system = await runningSystem(defineApp({ workflows: [sell], agents: [shop] }))));
   after(() => system.stop());

@@ -81,7 +81,7 @@ describe('a check of workflows before a deployment', () => {
     assert.deepEqual([exitCode, /^line@1 +changed: order\/a +0$/m.test(out)], [0, true]);
   });
 
-  test('X-36 refuses an app whose step names an agent or an operation that the app does not have', async (context) => {
+  test('X-36: refuses an app whose step names an agent or an operation that the app does not have', async (context) => {
     const { check } = await recorded(context, [line('a')], {});
     const other = workflow(sequence('', step('a', { agent: 'other' }), step('d')), { name: 'line' });
     const { exitCode, out, err } = await check([other]);

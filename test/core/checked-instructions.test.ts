@@ -14,15 +14,15 @@ const numRuns = Number(process.env['INSTRUCTION_RUNS'] ?? 60);
 /** Warnings about steps that may not be undone after all: nobody knows whether they were done, or the order stops before. */
 const mayNotUndo: ReadonlySet<string> = new Set(['outcome-unknown', 'undo-running']);
 
-test('the check of an instruction is the deed: what is undone was foreseen, and nothing else is undone (F-157)', () => {
+test('F-157: an instruction undoes what its check names, and nothing else', () => {
   assert.ok(checked(instructionsFor, numRuns) > numRuns);
 });
 
-test('the check of a recovery is the deed: what is undone was foreseen, and nothing else is undone (F-150, F-157)', () => {
+test('F-150, F-157: a recovery undoes what its check names, and nothing else', () => {
   assert.ok(checked(recoveriesFor, numRuns) > numRuns / 4);
 });
 
-test('compensating a scope undoes all that was done in it, nothing else, and the order goes on behind it (F-100, F-157)', () => {
+test('F-100, F-157: compensating a scope undoes all that was done in it, nothing else, and the order goes on behind it', () => {
   let closed = 0;
   fc.assert(
     fc.property(roots, events, fc.nat(), (shape, happen, first) => {

@@ -29,7 +29,7 @@ function foreseen(run: Run): { readonly undoes: readonly string[]; readonly warn
 const undosIn = (run: Run): readonly string[] => run.requests.flatMap(({ path }) => (path.endsWith('/undo') ? [path] : []));
 
 describe('the undos that the check of a cancellation foresees', () => {
-  test('include the steps before a running step without an undo, with a warning that its outcome is unknown (F-157)', () => {
+  test('F-157: include the steps before a running step without an undo, with a warning that its outcome is unknown', () => {
     const order = () => {
       const run = begun(sequence('order', undoable('a'), notUndoable('b')));
       run.reply('order/a', ok());
@@ -62,7 +62,7 @@ describe('the undos that the check of a cancellation foresees', () => {
     assert.deepEqual(undosIn(done), ['order/a/undo']);
   });
 
-  test('An order whose clean-up waits for a signal is undone after the time of the wait (F-157)', () => {
+  test('F-157: an order whose clean-up waits for a signal is undone after the time of the wait', () => {
     const root = {
       activity: 'story:ensure',
       name: 'order',

@@ -59,7 +59,7 @@ describe('an undo that an operator marks as done', () => {
     assert.deepEqual([run.state.outcome, run.requests.some(({ path }) => path === 'order/a/undo')], ['compensated', false]);
   });
 
-  test('in a suspended order it keeps its mark, is never requested again, and the next older one begins when the order is resumed (F-60, F-103)', () => {
+  test('F-60, F-103: in a suspended order it keeps its mark, is never requested again, and the next older one begins when the order is resumed', () => {
     const run = begun(sequence('order', undoable('a'), undoable('b'), step('c')));
     for (const name of ['a', 'b']) run.reply(`order/${name}`, ok());
     run.reply('order/c', fault('No'));
@@ -91,7 +91,7 @@ describe('an undo that an operator marks as done', () => {
     assert.equal(run.requests.filter(({ path }) => path === 'order/b/undo').length, 1);
   });
 
-  test('a mark counts although a failure of the same undo arrives before the suspended order is canceled (F-103)', () => {
+  test('F-103: a mark counts although a failure of the same undo arrives before the suspended order is canceled', () => {
     const run = handled();
     run.reply('order/a/undo', fault('No', { permanent: false }));
     run.now += 6_000;

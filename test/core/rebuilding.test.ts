@@ -35,7 +35,7 @@ const begun = (root: Activity): Run => {
   return run;
 };
 
-describe('the rebuilt state of an order whose state is lost (F-29)', () => {
+describe('F-29: the rebuilt state of an order whose state is lost', () => {
   test('a completed step is undone with its recorded output, newest first; a refused one is not undone', () => {
     const run = begun(
       sequence('order', undoable('a'), { activity: 'assign', name: 'set', variable: 'n', value: 7 }, undoable('b'), undoable('c')),

@@ -35,7 +35,7 @@ const instruct = (run: Run, path: string) => run.happen({ type: 'instructed', in
 const undosIn = (run: Run): readonly string[] => run.requests.flatMap(({ path }) => (path.endsWith('/undo') ? [path] : []));
 
 describe('the undo of one scope of an order in Error', () => {
-  test('an order goes on behind a scope that a person has undone (F-100, F-157)', () => {
+  test('F-100, F-157: an order goes on behind a scope that a person has undone', () => {
     const run = blocked(step('d'));
     const world = worldOf(run);
     const check = give(world, judgedOf(world), compensate('order/inner'))?.check;
@@ -49,7 +49,7 @@ describe('the undo of one scope of an order in Error', () => {
     assert.equal(run.state.outcome, 'completed', 'a later step runs, and what was done before the scope stays');
   });
 
-  test('an order that is canceled later undoes no scope twice (F-100)', () => {
+  test('F-100: an order that is canceled later undoes no scope twice', () => {
     const run = blocked(step('d'));
     instruct(run, 'order/inner');
     run.reply('order/inner/b/undo', ok());
@@ -58,7 +58,7 @@ describe('the undo of one scope of an order in Error', () => {
     assert.deepEqual(undosIn(run), ['order/inner/b/undo', 'order/a/undo']);
   });
 
-  test('an order undoes what a handler has done, if the person names the scope in it (F-100)', () => {
+  test('F-100: an order undoes what a handler has done, if the person names the scope in it', () => {
     const handler = sequence('handler', undoable('b'), step('c'));
     const run = begun({ ...sequence('order', step('a', { faults: ['Late'] })), faultHandlers: [{ fault: 'Late', do: handler }] });
     run.reply('order/a', fault('Late'));
@@ -70,7 +70,7 @@ describe('the undo of one scope of an order in Error', () => {
     assert.equal(run.state.outcome, 'completed');
   });
 
-  test('an order blocked in another branch stays as it is, and the refusal names the scopes to choose from (F-157)', () => {
+  test('F-157: an order blocked in another branch stays as it is, and the refusal names the scopes to choose from', () => {
     const run = begun(parallel('order', sequence('one', undoable('a'), undoable('b')), sequence('two', undoable('c'), undoable('d'))));
     run.reply('order/one/a', ok());
     run.reply('order/one/b', fault('No'));
@@ -79,12 +79,12 @@ describe('the undo of one scope of an order in Error', () => {
     assert.match(refused?.detail ?? '', /Name one of order\/one, or undo the whole order without "path"\./);
   });
 
-  test('an order whose later step reads an output of the scope is refused the undo (F-157)', () => {
+  test('F-157: an order whose later step reads an output of the scope is refused the undo', () => {
     assert.deepEqual(codesFor(blocked(reading('d', 'b')), 'order/inner'), ['output-missing']);
     assert.deepEqual(codesFor(blocked(step('d')), 'order/inner'), []);
   });
 
-  test('an order is undone in scopes alone that are open (F-157)', () => {
+  test('F-157: an order is refused the undo of a scope that is not open', () => {
     const run = blocked(sequence('later', step('d')));
     assert.deepEqual(codesFor(run, 'order/later'), ['moved-on']);
     assert.deepEqual(codesFor(run, 'order/inner/b'), ['no-such-step']);

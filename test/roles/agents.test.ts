@@ -60,7 +60,7 @@ const busyFor = (tried: number): never => {
 };
 
 describe('an agent retries transient failures', () => {
-  test('F-37 when a service fails twice and then answers, the agent sends one reply in time', async (context) => {
+  test('F-37: when a service fails twice and then answers, the agent sends one reply in time', async (context) => {
     const { ran, replies, seconds } = await served(context, (_, tried) => () => (tried < 3 ? busy() : { id: 'r-1' }));
     assert.equal(ran.length, 3);
     assert.deepEqual(
@@ -70,7 +70,7 @@ describe('an agent retries transient failures', () => {
     assert.ok(seconds() < 10);
   });
 
-  test('F-37 the agent treats anything that an operation throws as a transient failure', async (context) => {
+  test('F-37: the agent treats anything that an operation throws as a transient failure', async (context) => {
     const { ran, replies } = await served(context, (_, tried) => () => {
       if (tried === 1) throw new TypeError('undefined is no function');
       if (tried === 2) return Promise.reject(new Error('socket hang up'));
@@ -81,12 +81,12 @@ describe('an agent retries transient failures', () => {
     assert.equal(replies[0]?.result.status, 'succeeded');
   });
 
-  test('F-37 the agent waits exactly as long as the service asks for', async (context) => {
+  test('F-37: the agent waits exactly as long as the service asks for', async (context) => {
     const { ran } = await served(context, (_, tried) => () => (tried === 1 ? busy(3_000) : {}));
     assert.deepEqual(ran, [0, 3]);
   });
 
-  test('F-37 the pauses between tries grow, and before its time is over the agent replies with the last answer of the service', async (context) => {
+  test('F-37: the pauses between tries grow, and before its time is over the agent replies with the last answer of the service', async (context) => {
     const { desk, ran, replies, seconds } = await served(context, (_, tried) => () => busyFor(tried), { attemptsMax: 1_000 });
     assert.ok(ran.length > 3 && ran.length < 100, `${ran.length} tries`);
     assert.ok(seconds() < 10);
@@ -96,19 +96,19 @@ describe('an agent retries transient failures', () => {
     assert.deepEqual(heard, putBack + leftWaiting > 0 ? [] : [`busy: ${ran.length}`]);
   });
 
-  test('F-37 when a service asks for a pause beyond the deadline, the agent does not call it again, and the order names the answer', async (context) => {
+  test('F-37: when a service asks for a pause beyond the deadline, the agent does not call it again, and the order names the answer', async (context) => {
     const { desk, orderId, ran, seconds } = await served(context, () => () => busy(60_000));
     assert.deepEqual([ran, seconds()], [[0], 0]);
     await desk.deliver('worker-replies');
     assert.match((await desk.state(orderId)).nextDueFor?.heard ?? '', /busy/);
   });
 
-  test('F-37 an operation whose heartbeats extend its deadline is tried again after a pause beyond the first deadline', async (context) => {
+  test('F-37: an operation whose heartbeats extend its deadline is tried again after a pause beyond the first deadline', async (context) => {
     const { ran, replies } = await served(context, (_, tried) => () => (tried === 1 ? busy(15_000) : {}), { longestSeconds: 60 });
     assert.deepEqual([ran, replies[0]?.result.status], [[0, 15], 'succeeded']);
   });
 
-  test('F-37 when its tries are exhausted early, the agent says so and the step is requested again after its deadline', async (context) => {
+  test('F-37: when its tries are exhausted early, the agent says so and the step is requested again after its deadline', async (context) => {
     const { desk, orderId, ran, replies } = await served(context, () => () => busy(), { attemptsMax: 2 });
     assert.equal(ran.length, 2);
     assert.deepEqual(
@@ -124,7 +124,7 @@ describe('an agent retries transient failures', () => {
     assert.equal((await desk.request()).attempt, 2);
   });
 
-  test('F-37 a declared transient fault keeps its own name, whether the operation throws it or returns it', async (context) => {
+  test('F-37: a declared transient fault keeps its own name, whether the operation throws it or returns it', async (context) => {
     const BankBusy = fault('BankBusy', TransientFault);
     const thrown = () => Promise.reject(new TransientFailure('closed for the night', { fault: BankBusy }));
     const answered: Run = (_, call) => call.failed(BankBusy, 'closed for the night');
@@ -144,7 +144,7 @@ describe('an agent retries transient failures', () => {
 });
 
 describe('an agent keeps its deadline', () => {
-  test('F-39 when a service is too slow, the agent sends no reply, and a metric counts that', async (context) => {
+  test('F-39: when a service is too slow, the agent sends no reply, and a metric counts that', async (context) => {
     let signal: AbortSignal | undefined;
     const { desk, replies, back, seconds } = await served(context, (clock) => async (_, call) => {
       signal = call.signal;
@@ -159,7 +159,7 @@ describe('an agent keeps its deadline', () => {
     assert.deepEqual(desk.messages('worker-replies'), [], 'even when the service finally answers');
   });
 
-  test('F-39 an operation does nothing further after its AbortSignal is aborted', async (context) => {
+  test('F-39: an operation does nothing further after its AbortSignal is aborted', async (context) => {
     const calls: string[] = [];
     await served(context, (clock) => async (_, { signal }) => {
       calls.push('reserve');
@@ -171,7 +171,7 @@ describe('an agent keeps its deadline', () => {
     assert.deepEqual(calls, ['reserve']);
   });
 
-  test('F-39 an operation that never ends does not block the rest of its batch', async (context) => {
+  test('F-39: an operation that never ends does not block the rest of its batch', async (context) => {
     const { desk, back } = await served(context, (_, tried) => () => (tried === 1 ? new Promise<Json>(() => {}) : {}));
     assert.equal(back, 0);
     await submitted(desk);
@@ -179,12 +179,12 @@ describe('an agent keeps its deadline', () => {
     assert.equal(desk.messages('worker-replies').length, 1);
   });
 
-  test('F-39 a request that arrives after its deadline does not begin', async (context) => {
+  test('F-39: a request that arrives after its deadline does not begin', async (context) => {
     const { desk, ran, replies, back } = await served(context, () => nothing, { waitsMs: 10_000 });
     assert.deepEqual([ran, replies, back, desk.telemetry.counts()['expired']], [[], [], 0, 1]);
   });
 
-  test('F-39 when two clocks disagree, the smaller remaining time counts', async (context) => {
+  test('F-39: when two clocks disagree, the smaller remaining time counts', async (context) => {
     const { desk } = await served(context, () => nothing, { waitsMs: 10_000 });
     const ahead = { completeBy: new Date(desk.clock.now() + 3_600_000).toISOString(), remainingMs: 0 };
     const behind = { completeBy: new Date(desk.clock.now()).toISOString(), remainingMs: 3_600_000 };
@@ -204,7 +204,7 @@ describe('an agent answers at once', () => {
     return replies[0]?.result;
   };
 
-  test('F-43 with a permanent failure', async (context) => {
+  test('F-43: with a permanent failure', async (context) => {
     const refuse = () => {
       throw new PermanentFailure('AddressUnknown', 'no such street', { data: { street: 'Elm' } });
     };
@@ -214,7 +214,7 @@ describe('an agent answers at once', () => {
     });
   });
 
-  test('F-43 with a permanent failure whose name is not a valid fault name', async (context) => {
+  test('F-43: with a permanent failure whose name is not a valid fault name', async (context) => {
     const refuse = () => {
       throw new PermanentFailure('address-unknown', 'no such street');
     };
@@ -224,7 +224,7 @@ describe('an agent answers at once', () => {
     });
   });
 
-  test('F-43 to an unknown operation, and to an input that the operation does not accept', async (context) => {
+  test('F-43: to an unknown operation, and to an input that the operation does not accept', async (context) => {
     const { desk, ran } = await served(context, () => nothing, { waitsMs: 10_000 });
     // An unknown operation may exist in a moment: during a deployment the parts of an app differ.
     const wrongs = [
@@ -245,7 +245,7 @@ describe('an agent answers at once', () => {
     assert.deepEqual(ran, []);
   });
 
-  test('F-45 when a message is not a request, the agent dead-letters it and answers the others', async (context) => {
+  test('F-45: when a message is not a request, the agent dead-letters it and answers the others', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     await submitted(desk);
     await desk.send('worker-requests', '{"v":1,"type":"request"}');
@@ -256,7 +256,7 @@ describe('an agent answers at once', () => {
 });
 
 describe('many agents on one channel', () => {
-  test('F-45 ten agents share a thousand requests, and each request gets one reply', async (context) => {
+  test('F-45: ten agents share a thousand requests, and each request gets one reply', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }), { variables: { STEP_COMPLETE_WITHIN_SECONDS: '600' } });
     await Promise.all(
       Array.from({ length: 1_000 }, (_, index) =>
@@ -307,7 +307,7 @@ describe('long work', () => {
     return { system, ran, orderId: await submitted(system) };
   }
 
-  test('F-37 when an operation extends its deadline in time, it is requested once, runs once and counts no failure', async (context) => {
+  test('F-37: when an operation extends its deadline in time, it is requested once, runs once and counts no failure', async (context) => {
     const { system, ran, orderId } = await longWork(context, 45, 60);
     await reaches(system, orderId, 'Processed');
     assert.equal(ran.length, 1);
@@ -338,7 +338,7 @@ describe('long work', () => {
     return { system, ran, orderId: await submitted(system) };
   };
 
-  test('F-37 each heartbeat of an operation renews its deadline, with fewer messages than heartbeats', async (context) => {
+  test('F-37: each heartbeat of an operation renews its deadline, with fewer messages than heartbeats', async (context) => {
     const { system, ran, orderId } = await beating(context, 45);
     await reaches(system, orderId, 'Processed');
     const extended = (await journalOf(system, orderId)).filter(({ type }) => type === 'StepExtended');
@@ -347,14 +347,14 @@ describe('long work', () => {
     assert.ok(extended.length >= 4 && extended.length <= 45, `${extended.length} messages`);
   });
 
-  test('F-37, F-39 when an operation hangs after three seconds, it is requested again ten seconds later although its process runs', async (context) => {
+  test('F-37, F-39: when an operation hangs after three seconds, it is requested again ten seconds later although its process runs', async (context) => {
     const { system, ran, orderId } = await beating(context, 3);
     await system.clock.advance(20_000);
     assert.equal((await system.state(orderId)).failureCount, 1);
     assert.ok(ran.length === 2 && (ran[1] ?? 0) - (ran[0] ?? 0) <= 16_000, `requested ${ran.length} times`);
   });
 
-  test('F-37 after the maximum time is requested, the agent sends no more heartbeats, because each one is a write of the order', async (context) => {
+  test('F-37: after the maximum time is requested, the agent sends no more heartbeats, because each one is a write of the order', async (context) => {
     const clock = manualClock();
     const work: Run = async () => (await clock.sleep(19_000)) ?? {};
     const desk = openDesk(context, lineOf({ work }, { operation: { longestSeconds: 20, completeWithinSeconds: 10 } }), { clock });
@@ -363,7 +363,7 @@ describe('long work', () => {
     assert.deepEqual(sentBy(desk), ['heartbeat', 'heartbeat', 'heartbeat', 'heartbeat', 'reply']);
   });
 
-  test('F-37 a copy of a request with one second left has heartbeats for the whole time of the request, and not for one second', async (context) => {
+  test('F-37: a copy of a request with one second left has heartbeats for the whole time of the request, and not for one second', async (context) => {
     const clock = manualClock();
     const work: Run = async () => (await clock.sleep(19_000)) ?? {};
     const desk = openDesk(context, lineOf({ work }, { operation: { longestSeconds: 60, completeWithinSeconds: 10 } }), { clock });
@@ -375,7 +375,7 @@ describe('long work', () => {
     assert.deepEqual(sentBy(desk), ['heartbeat', 'heartbeat', 'heartbeat', 'heartbeat', 'heartbeat', 'heartbeat', 'heartbeat', 'reply']);
   });
 
-  test('F-37 an operation without a maximum time may call heartbeat: the agent sends nothing, and the step completes', async (context) => {
+  test('F-37: an operation without a maximum time may call heartbeat: the agent sends nothing, and the step completes', async (context) => {
     const work: Run = async (_, call) => (await call.heartbeat()) ?? {};
     const desk = openDesk(context, lineOf({ work }));
     const orderId = await submitted(desk);
@@ -385,14 +385,14 @@ describe('long work', () => {
     assert.equal((await desk.state(orderId)).outcome, 'completed');
   });
 
-  test('F-37 work of many minutes begins once, however long its message stays in flight', async (context) => {
+  test('F-37: work of many minutes begins once, however long its message stays in flight', async (context) => {
     const { system, ran, orderId } = await longWork(context, 400, 600);
     await reaches(system, orderId, 'Processed', { withinMs: 500_000, stepMs: 1_000 });
     assert.equal(ran.length, 1);
     assert.deepEqual(await system.store.documents(collections.deadLetters('worker'), undefined, 10), []);
   });
 
-  test('F-37 a slow operation does not begin a second time before its deadline', async (context) => {
+  test('F-37: a slow operation does not begin a second time before its deadline', async (context) => {
     const clock = manualClock();
     let ran = 0;
     const slow: Run = async () => {
@@ -405,7 +405,7 @@ describe('long work', () => {
     assert.equal(ran, 1);
   });
 
-  test('F-39 when the maximum time is over, the agent aborts the work without a reply and the step is requested again', async (context) => {
+  test('F-39: when the maximum time is over, the agent aborts the work without a reply and the step is requested again', async (context) => {
     const { system, ran, orderId } = await longWork(context, 45, 20);
     await system.clock.advance(24_000);
     assert.equal((await system.state(orderId)).failureCount, 1);
@@ -413,7 +413,7 @@ describe('long work', () => {
     assert.ok((ran[1] ?? 0) - (ran[0] ?? 0) >= 20_000);
   });
 
-  test('F-39 the maximum time counts from the request, not from the start of the work', async (context) => {
+  test('F-39: the maximum time counts from the request, not from the start of the work', async (context) => {
     const { replies, seconds } = await served(context, (clock) => () => clock.sleep(15_000), {
       completeWithinSeconds: 10,
       longestSeconds: 20,
@@ -423,7 +423,7 @@ describe('long work', () => {
     assert.ok(seconds() < 21);
   });
 
-  test('F-37 before an agent replies, its heartbeats have all been sent, because Lambda freezes the process at once', async (context) => {
+  test('F-37: before an agent replies, its heartbeats have all been sent, because Lambda freezes the process at once', async (context) => {
     const clock = manualClock();
     const work: Run = async () => (await clock.sleep(4_000)) ?? {};
     const desk = openDesk(context, lineOf({ work }, { operation: { longestSeconds: 60, completeWithinSeconds: 10 } }), { clock });
@@ -463,7 +463,7 @@ describe('long work', () => {
     await desk.deliver(queue);
   };
 
-  test('F-33 a heartbeat moves the deadline to the later of the old and the requested one, up to the maximum time', async (context) => {
+  test('F-33: a heartbeat moves the deadline to the later of the old and the requested one, up to the maximum time', async (context) => {
     assert.equal((await extend(context, 60, (desk, request) => beat(desk, request, 25))).completeBy, 25);
     assert.equal((await extend(context, 60, (desk, request) => beat(desk, request, 5))).completeBy, 10, 'never earlier');
     assert.equal((await extend(context, 60, (desk, request) => beat(desk, request, 3_600))).completeBy, 60);
@@ -474,7 +474,7 @@ describe('long work', () => {
     );
   });
 
-  test('F-42 a heartbeat of an older attempt, of another agent or of a finished step moves no deadline', async (context) => {
+  test('F-42: a heartbeat of an older attempt, of another agent or of a finished step moves no deadline', async (context) => {
     const old = await extend(context, 60, (desk, request) =>
       beat(desk, { ...request, requestId: request.requestId.replace('#1.1', '#1.2'), attempt: 2 }, 25),
     );
@@ -488,7 +488,7 @@ describe('long work', () => {
     assert.equal((await desk.state(orderId)).completeBy, null, 'a blocked order has no deadline');
   });
 
-  test('F-33 a repeated heartbeat, or an earlier one that arrives late, changes nothing', async (context) => {
+  test('F-33: a repeated heartbeat, or an earlier one that arrives late, changes nothing', async (context) => {
     const { desk, orderId } = await extend(context, 60, async (desk, request) => {
       await beat(desk, request, 25);
       await beat(desk, request, 25);

@@ -50,7 +50,7 @@ async function serving(context: TestContext, run: Run, options: Options) {
   return { request, printed, agent, ended, replies };
 }
 
-test('X-51 an error of a lookup is shown as one, and proves nothing about the effect', async (context) => {
+test('X-51: an error of a lookup is shown as one, and proves nothing about the effect', async (context) => {
   const { request, printed, agent, ended, replies } = await serving(context, nothing, { lookup: slip });
   await ended(agent({ ...request, confirming: true }));
   assert.match(`${printed[0]}`, /^warn {2}the lookup of worker\.pick threw TypeError/);
@@ -59,7 +59,7 @@ test('X-51 an error of a lookup is shown as one, and proves nothing about the ef
   assert.deepEqual(replies()[0]?.result, { status: 'failed', fault: { type, message: slipText, permanent: true, outcomeUnknown: true } });
 });
 
-test('X-51 an error of a cancel function is shown, and the operation goes on', async (context) => {
+test('X-51: an error of a cancel function is shown, and the operation goes on', async (context) => {
   const begun = Promise.withResolvers<void>();
   const dig: Run = async (_, { signal }) => {
     begun.resolve();
@@ -76,7 +76,7 @@ test('X-51 an error of a cancel function is shown, and the operation goes on', a
   assert.equal(replies()[0]?.result.status, 'succeeded');
 });
 
-test('X-51 a fault that an operation declares is not shown as an error, but an undeclared one is', async (context) => {
+test('X-51: a fault that an operation declares is not shown as an error, but an undeclared one is', async (context) => {
   for (const [type, texts] of [
     ['Refused', 0],
     ['Overslept', 1],
@@ -90,7 +90,7 @@ test('X-51 a fault that an operation declares is not shown as an error, but an u
   }
 });
 
-test('X-42, X-51 an undo with a programming error alerts a person at once, and is done within a minute of its correction', async (context) => {
+test('X-42, X-51: an undo with a programming error alerts a person at once, and is done within a minute of its correction', async (context) => {
   let isCorrected = false;
   const agent = defineAgent('worker', {
     pick: operation({ input: Nothing, output: Nothing, run: () => ({}) }),
@@ -115,7 +115,7 @@ test('X-42, X-51 an undo with a programming error alerts a person at once, and i
 let isBrittle = true;
 const brittle = defineLeafActivity<object, never>('test:brittle', { execute: () => (isBrittle ? slip() : close(succeeded())) });
 
-test('X-51 an activity of the app that throws blocks its order, which continues when the code is correct', async (context) => {
+test('X-51: an activity of the app that throws blocks its order, which continues when the code is correct', async (context) => {
   const workflow = defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () => sequence(brittle({})));
   const system = await started(context, defineApp({ workflows: [workflow], agents: [] }), { clock: manualClock() });
   const printed: string[] = [];
@@ -138,7 +138,7 @@ const quote = compute('test-quote', { version: 1, input: z.object({ card: z.stri
   throw new Error(`No price for ${card}.`);
 });
 
-test('X-51, S24 an error of a compute function is shown with its place and without its message, which may be secret', async (context) => {
+test('X-51, S24: an error of a compute function is shown with its place and without its message, which may be secret', async (context) => {
   const workflow = defineWorkflow('line', { version: 1, order: z.object({ card: z.string() }) }, ({ order }) =>
     sequence(quote({ card: order.card })),
   );
@@ -158,7 +158,7 @@ const endless = compute('test-endless', { version: 1, input: z.object({ card: z.
   for (;;);
 });
 
-test('X-51 a compute function that never returns is named on the terminal, with what to look for', async (context) => {
+test('X-51: a compute function that never returns is named on the terminal, with what to look for', async (context) => {
   const workflow = defineWorkflow('line', { version: 1, order: z.object({ card: z.string() }) }, ({ order }) =>
     sequence(endless({ card: order.card })),
   );

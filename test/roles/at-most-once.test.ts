@@ -44,7 +44,7 @@ const faultsIn = (results: readonly Reply['result'][]) =>
 const unknown = [['OutcomeUnknown', true, true]];
 
 describe('an at-most-once operation runs at most once', () => {
-  test('X-20 a reply that arrives counts normally, and the intent was recorded before the call', async (context) => {
+  test('X-20: a reply that arrives counts normally, and the intent was recorded before the call', async (context) => {
     const { ask, notes } = await paying(context, () => ({ noted: notes() }));
     assert.deepEqual(await ask(), [{ status: 'succeeded', output: { noted: 1 } }]);
   });
@@ -54,21 +54,21 @@ describe('an at-most-once operation runs at most once', () => {
     ['any other exception', new Error('socket hang up')],
     ['a failure with an unknown outcome', new PermanentFailure('OutcomeUnknown', 'who knows', { outcomeUnknown: true })],
   ] as const)
-    test(`X-20 after ${what} the outcome is unknown, and the agent says so at once`, async (context) => {
+    test(`X-20: after ${what} the outcome is unknown, and the agent says so at once`, async (context) => {
       const { ask, tried } = await paying(context, () => Promise.reject(error));
       assert.deepEqual(faultsIn(await ask()), unknown);
       assert.deepEqual(faultsIn(await ask(2)), unknown);
       assert.equal(tried(), 1);
     });
 
-  test('X-20 a definite refusal stays definite', async (context) => {
+  test('X-20: a definite refusal stays definite', async (context) => {
     const { ask } = await paying(context, () => {
       throw new PermanentFailure('AccountClosed', 'no such account');
     });
     assert.deepEqual(faultsIn(await ask()), [['AccountClosed', true, false]]);
   });
 
-  test('X-20 a second attempt under the same key answers that the outcome is unknown and runs nothing; a new key runs', async (context) => {
+  test('X-20: a second attempt under the same key answers that the outcome is unknown and runs nothing; a new key runs', async (context) => {
     const { ask, tried } = await paying(context, () => ({}));
     await ask();
     assert.deepEqual(faultsIn(await ask(2)), unknown);
@@ -76,14 +76,14 @@ describe('an at-most-once operation runs at most once', () => {
     assert.equal((await ask(3, { idempotencyKey: 'another' }))[0]?.status, 'succeeded');
   });
 
-  test('F-39, X-20 after its deadline the agent sends no reply, and the next attempt runs nothing', async (context) => {
+  test('F-39, X-20: after its deadline the agent sends no reply, and the next attempt runs nothing', async (context) => {
     const { ask, tried } = await paying(context, () => new Promise(() => {}));
     assert.deepEqual(await ask(), []);
     assert.deepEqual(faultsIn(await ask(2)), unknown);
     assert.equal(tried(), 1);
   });
 
-  test('X-20 an agent whose host stops replies that the outcome is unknown, so that no other host runs the operation', async (context) => {
+  test('X-20: an agent whose host stops replies that the outcome is unknown, so that no other host runs the operation', async (context) => {
     const stopping = new AbortController();
     const { desk, first, tried } = await paying(context, () => new Promise(() => stopping.abort()));
     const [definition = assert.fail()] = desk.system.definitions.agents;
@@ -92,7 +92,7 @@ describe('an at-most-once operation runs at most once', () => {
     assert.deepEqual([reply && faultsIn([reply.result]), tried()], [unknown, 1]);
   });
 
-  test('F-80, X-20 a stopping host does not report canceled work as given up while the work still runs', async (context) => {
+  test('F-80, X-20: a stopping host does not report canceled work as given up while the work still runs', async (context) => {
     const begun = Promise.withResolvers<void>();
     const { desk, first } = await paying(context, () => new Promise(() => begun.resolve()));
     const agent = createAgent(desk.system.definitions.agents[0] ?? assert.fail(), desk.system);
@@ -106,7 +106,7 @@ describe('an at-most-once operation runs at most once', () => {
     assert.deepEqual(reply && faultsIn([reply.result]), unknown);
   });
 
-  test('X-20, X-45 a stopping host does not open the circuit breaker of its service', async (context) => {
+  test('X-20, X-45: a stopping host does not open the circuit breaker of its service', async (context) => {
     const begun = Promise.withResolvers<void>();
     const { desk, first } = await paying(context, (tried) => new Promise(() => tried === 5 && begun.resolve()));
     const agent = createAgent(desk.system.definitions.agents[0] ?? assert.fail(), desk.system);
@@ -119,13 +119,13 @@ describe('an at-most-once operation runs at most once', () => {
     assert.equal(await desk.system.store.breaker('worker'), undefined);
   });
 
-  test('F-39, X-20 an attempt that arrives too late does not block the next attempt in the same batch', async (context) => {
+  test('F-39, X-20: an attempt that arrives too late does not block the next attempt in the same batch', async (context) => {
     const { desk, first, ask, tried } = await paying(context, () => ({}));
     await desk.send('worker-requests', { ...first, remainingMs: 0 });
     assert.deepEqual([await ask(2), tried()], [[{ status: 'succeeded', output: {} }], 1]);
   });
 
-  test('X-20 no intent is recorded when nothing begins: the deadline has passed, the input is refused, or the host stops', async (context) => {
+  test('X-20: no intent is recorded when nothing begins: the deadline has passed, the input is refused, or the host stops', async (context) => {
     const { desk, first, ask, tried, notes } = await paying(context, () => ({}));
     assert.deepEqual(await ask(1, { remainingMs: 0 }), []);
     assert.deepEqual(faultsIn(await ask(1, { input: { orderId: 7 } })), [['RequestRefused', true, false]]);
@@ -140,21 +140,21 @@ describe('when a service was not reached, an at-most-once operation may be tried
     throw new TransientFailure('connection refused', { nothingSent: true });
   };
 
-  test('F-37, X-20 within the same attempt', async (context) => {
+  test('F-37, X-20: within the same attempt', async (context) => {
     const { ask, tried } = await paying(context, (tried) => (tried < 3 ? refuse() : {}));
     assert.equal((await ask())[0]?.status, 'succeeded');
     assert.equal(tried(), 3);
     assert.deepEqual(faultsIn(await ask(2)), unknown);
   });
 
-  test('F-37, X-20 in the next attempt, after the tries of this attempt are exhausted', async (context) => {
+  test('F-37, X-20: in the next attempt, after the tries of this attempt are exhausted', async (context) => {
     const { ask, notes } = await paying(context, (tried) => (tried < 3 ? refuse() : {}), { attemptsMax: 2 });
     assert.deepEqual(faultsIn(await ask()), [['ServiceUnavailable', false, false]]);
     assert.equal(notes(), 0);
     assert.equal((await ask(2))[0]?.status, 'succeeded');
   });
 
-  test('F-37, X-20 in the next attempt if the service answered "not now", because nothing was done', async (context) => {
+  test('F-37, X-20: in the next attempt if the service answered "not now", because nothing was done', async (context) => {
     const BankBusy = fault('BankBusy', TransientFault);
     const run: Run = (tried, call) => (tried < 2 ? call.failed(BankBusy, 'closed') : {});
     const { ask, notes } = await paying(context, run, { faults: [BankBusy] });
@@ -162,7 +162,7 @@ describe('when a service was not reached, an at-most-once operation may be tried
     assert.equal((await ask(2))[0]?.status, 'succeeded');
   });
 
-  test('F-39, X-20 in the next attempt, after the next try would have passed the deadline', async (context) => {
+  test('F-39, X-20: in the next attempt, after the next try would have passed the deadline', async (context) => {
     const { ask, notes } = await paying(context, (tried) => (tried < 20 ? refuse() : {}), { attemptsMax: 1_000 });
     assert.deepEqual([faultsIn(await ask(1, { remainingMs: 50 })), notes()], [[['ServiceUnavailable', false, false]], 0]);
     for (let attempt = 2; attempt < 10; attempt++) {
@@ -172,7 +172,7 @@ describe('when a service was not reached, an at-most-once operation may be tried
     assert.fail('it was never tried again');
   });
 
-  test('F-170, X-20 but not after a cancellation: it was not done, and a late delivery does not do it', async (context) => {
+  test('F-170, X-20: but not after a cancellation: it was not done, and a late delivery does not do it', async (context) => {
     const pausing = Promise.withResolvers<void>();
     const { desk, first, ask, tried } = await paying(context, () => {
       setImmediate(pausing.resolve);
@@ -187,7 +187,7 @@ describe('when a service was not reached, an at-most-once operation may be tried
     assert.deepEqual([await ask(), tried()], [[], 1]);
   });
 
-  test('X-20 but not after a try whose outcome is unknown', async (context) => {
+  test('X-20: but not after a try whose outcome is unknown', async (context) => {
     const { ask, tried, notes } = await paying(context, (tried) => (tried === 1 ? refuse() : Promise.reject(new Error('reset'))));
     assert.deepEqual(faultsIn(await ask()), unknown);
     assert.deepEqual([tried(), notes()], [2, 1]);
@@ -195,7 +195,7 @@ describe('when a service was not reached, an at-most-once operation may be tried
 });
 
 describe('when an at-most-once request is delivered twice', () => {
-  test('X-20 the second delivery leaves it to the first, which replies', async (context) => {
+  test('X-20: the second delivery leaves it to the first, which replies', async (context) => {
     const { desk, first, ask, tried } = await paying(context, async () => {
       await desk.clock.sleep(2_000);
       return {};
@@ -206,7 +206,7 @@ describe('when an at-most-once request is delivered twice', () => {
     assert.match(desk.log.join(''), /"level":"debug","message":"ignored duplicate delivery/);
   });
 
-  test('X-20 the second delivery sends no reply, even if the service offers a lookup', async (context) => {
+  test('X-20: the second delivery sends no reply, even if the service offers a lookup', async (context) => {
     const { ask, tried } = await paying(context, () => ({}), { lookup: () => ({}) });
     await ask();
     assert.deepEqual([await ask(), tried()], [[], 1]);
@@ -216,7 +216,7 @@ describe('when an at-most-once request is delivered twice', () => {
 describe('when a service can look up what was done under a key', () => {
   const lost = () => Promise.reject(new Error('socket hang up'));
 
-  test('X-20 a repeated request is answered with the result of the lookup', async (context) => {
+  test('X-20: a repeated request is answered with the result of the lookup', async (context) => {
     const keys: string[] = [];
     const lookup = (key: string, { idempotencyKey }: Call) => ({ found: keys.push(key, idempotencyKey) });
     const { first, ask, tried } = await paying(context, lost, { lookup });
@@ -225,7 +225,7 @@ describe('when a service can look up what was done under a key', () => {
     assert.deepEqual([tried(), keys], [1, [first.idempotencyKey, first.idempotencyKey]]);
   });
 
-  test('X-20 and the lookup finds nothing, the call may still be on its way: the outcome is unknown', async (context) => {
+  test('X-20: the lookup finds nothing, and the call may still be on its way: the outcome is unknown', async (context) => {
     const { ask, tried } = await paying(context, lost, { lookup: () => undefined });
     await ask();
     assert.deepEqual(faultsIn(await ask(2)), unknown);
@@ -249,7 +249,7 @@ describe('an order with an at-most-once step', () => {
   );
   const app = defineApp({ workflows: [blocking, handled], agents: [bank, desk] });
 
-  test('X-20 is blocked when no reply came, after a single call', async (context) => {
+  test('X-20: is blocked when no reply came, after a single call', async (context) => {
     paid = 0;
     const system = await started(context, app);
     const orderId = await submitted(system, {}, { workflow: 'blocked' });
@@ -257,7 +257,7 @@ describe('an order with an at-most-once step', () => {
     assert.deepEqual([(await system.state(orderId)).fault?.type, paid], ['OutcomeUnknown', 1]);
   });
 
-  test('X-20 or goes to the handler that its workflow has for this fault', async (context) => {
+  test('X-20: or goes to the handler that its workflow has for this fault', async (context) => {
     const system = await started(context, app);
     const orderId = await submitted(system, {}, { workflow: 'handled' });
     await reaches(system, orderId, 'Processed');
@@ -296,7 +296,7 @@ describe('when a reply to an earlier attempt arrives late', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processing');
   });
 
-  test('X-9, X-20: and the order is blocked by then, the reply is kept and a resubmission uses it', async (context) => {
+  test('X-9, X-20: when the order is blocked by then, the reply is kept and a resubmission uses it', async (context) => {
     const { desk, orderId, comes } = await lateAnswer(context);
     await desk.deliver('worker-requests');
     await desk.deliver('worker-replies');

@@ -43,7 +43,7 @@ async function started(context: TestContext) {
 }
 
 describe('when a service is away', () => {
-  test('X-45 after some failures in a row the agents stop calling it, except for occasional probes', async (context) => {
+  test('X-45: after some failures in a row the agents stop calling it, except for occasional probes', async (context) => {
     const { system, bank, submit } = await started(context);
     bank.isAway = true;
     for (let order = 0; order < 10; order++) await submit();
@@ -56,7 +56,7 @@ describe('when a service is away', () => {
     assert.equal(bank.calls, found + failedProbes);
   });
 
-  test('X-45 the orders that need it wait without counting expiries, and complete with few surplus calls when it is back', async (context) => {
+  test('X-45: the orders that need it wait without counting expiries, and complete with few surplus calls when it is back', async (context) => {
     const { system, bank, submit } = await started(context);
     bank.isAway = true;
     const orders: string[] = [];
@@ -73,7 +73,7 @@ describe('when a service is away', () => {
     assert.equal(bank.calls, calls + orders.length);
   });
 
-  test('X-13, X-45 one order that the service can never answer does not stop the other orders', async (context) => {
+  test('X-13, X-45: one order that the service can never answer does not stop the other orders', async (context) => {
     const { system, bank, submit } = await started(context);
     bank.isAway = true;
     await submit();
@@ -84,7 +84,7 @@ describe('when a service is away', () => {
 });
 
 // A1 in docs/internals/findings.md.
-test('X-45, F-59 a client whose content the service cannot take harms itself alone: its orders end before a person, others complete', async (context) => {
+test('X-45, F-59: a client whose content the service cannot take harms itself alone: its orders end before a person, others complete', async (context) => {
   const Sale = z.object({ note: z.string() });
   const charge = operation({
     input: Sale,
@@ -147,7 +147,7 @@ describe('the circuit guard of a service', () => {
   const answers = async (guard: CircuitGuard, client: string): Promise<void> =>
     (await guard.acquirePermit(call('good', client), { repeated: false }))?.answered();
 
-  test('X-45 when the service is healthy, each process reads the store once, and again after an idle period', async (context) => {
+  test('X-45: when the service is healthy, each process reads the store once, and again after an idle period', async (context) => {
     const { guard, reads, clock } = guards(context);
     const one = guard();
     for (let call = 0; call < 100; call++) await (await one.acquirePermit(anyCall, { repeated: false }))?.answered();
@@ -160,7 +160,7 @@ describe('the circuit guard of a service', () => {
     assert.deepEqual(reads, ['bank', 'bank']);
   });
 
-  test('X-45 when one process opens the circuit, the others follow after two failures of their own', async (context) => {
+  test('X-45: when one process opens the circuit, the others follow after two failures of their own', async (context) => {
     const { guard, clock } = guards(context);
     const [one, other] = [guard(), guard()];
     await fails(one, 'a', 'b', 'a', 'b', 'a');
@@ -178,7 +178,7 @@ describe('the circuit guard of a service', () => {
     for (const each of [one, other]) assert.ok(await each.acquirePermit(anyCall, { repeated: false }));
   });
 
-  test('X-45 when the service is back, the guard permits few calls at first and more with each reply', async (context) => {
+  test('X-45: when the service is back, the guard permits few calls at first and more with each reply', async (context) => {
     const { guard, clock } = guards(context);
     const one = guard();
     await fails(one, 'a', 'b', 'a', 'b', 'a');
@@ -195,7 +195,7 @@ describe('the circuit guard of a service', () => {
     assert.equal(await one.acquirePermit(anyCall, { repeated: false }), undefined);
   });
 
-  test('X-45 repetitions have a budget of ten, plus one for every ten replies', async (context) => {
+  test('X-45: repetitions have a budget of ten, plus one for every ten replies', async (context) => {
     const { guard } = guards(context);
     const one = guard();
     const repeated = async (): Promise<boolean> => (await one.acquirePermit(anyCall, { repeated: true })) !== undefined;
@@ -205,7 +205,7 @@ describe('the circuit guard of a service', () => {
     assert.deepEqual([await repeated(), await repeated()], [true, false]);
   });
 
-  test('X-12, X-45 a clock that is set back takes no repetition away', async (context) => {
+  test('X-12, X-45: a clock that is set back takes no repetition away', async (context) => {
     const { guard, clock } = guards(context);
     const one = guard();
     const repeated = async (): Promise<boolean> => (await one.acquirePermit(anyCall, { repeated: true })) !== undefined;
@@ -215,7 +215,7 @@ describe('the circuit guard of a service', () => {
   });
 
   // A1 in docs/internals/findings.md.
-  test('X-45 one client whose orders always fail does not open the circuit while the service answers another client', async (context) => {
+  test('X-45: one client whose orders always fail does not open the circuit while the service answers another client', async (context) => {
     const { guard, clock, store } = guards(context);
     const one = guard();
     for (let second = 0; second < 60; second++) {
@@ -229,7 +229,7 @@ describe('the circuit guard of a service', () => {
     assert.equal(await store.breaker('bank'), undefined);
   });
 
-  test('X-45 failures of several clients open the circuit, even if the service has just answered one of them', async (context) => {
+  test('X-45: failures of several clients open the circuit, even if the service has just answered one of them', async (context) => {
     const { guard, store } = guards(context);
     const one = guard();
     await answers(one, 'globex');
@@ -238,7 +238,7 @@ describe('the circuit guard of a service', () => {
     assert.deepEqual([closedAt, onlyClient], [null, undefined]);
   });
 
-  test('X-45 if the calls of one client alone opened the circuit, an order of another client probes at once', async (context) => {
+  test('X-45: if the calls of one client alone opened the circuit, an order of another client probes at once', async (context) => {
     const { guard, clock, store } = guards(context);
     const [one, other] = [guard(), guard()];
     await fails(one, 'a', 'b', 'a', 'b', 'a');
@@ -252,7 +252,7 @@ describe('the circuit guard of a service', () => {
     assert.deepEqual([closedAt, onlyClient], [clock.now(), undefined]);
   });
 
-  test('X-45 if the probe of another client fails, too, the outage is everybody’s, and the next probe waits', async (context) => {
+  test('X-45: if the probe of another client fails, too, the outage is everybody’s, and the next probe waits', async (context) => {
     const { guard, clock, store } = guards(context);
     const one = guard();
     await fails(one, 'a', 'b', 'a', 'b', 'a');
@@ -263,7 +263,7 @@ describe('the circuit guard of a service', () => {
     assert.ok(await one.acquirePermit(call('d', 'initech'), { repeated: false }));
   });
 
-  test('X-45 when the store is unavailable, calls to a healthy service go through', async () => {
+  test('X-45: when the store is unavailable, calls to a healthy service go through', async () => {
     const away = () => Promise.reject(new Error('throttled'));
     const options = { clock: manualClock(), telemetry: createTelemetry({ level: 'off' }), random: () => 0.5 };
     const one = new CircuitGuard('bank', { breakers: { breaker: away, putBreaker: away }, ...options });
@@ -272,7 +272,7 @@ describe('the circuit guard of a service', () => {
   });
 });
 
-test('X-45, F-170 when a probe is canceled, it proves nothing: the circuit breaker stays open', async (context) => {
+test('X-45, F-170: when a probe is canceled, it proves nothing: the circuit breaker stays open', async (context) => {
   const begun = Promise.withResolvers<void>();
   const pick = () => begun.resolve(undefined) ?? new Promise(() => {});
   const desk = openDesk(context, lineOf({ pick }, { operation: { atMostOnce: true } }));
@@ -289,7 +289,7 @@ test('X-45, F-170 when a probe is canceled, it proves nothing: the circuit break
 });
 
 describe('when the deadline of a request passes', () => {
-  test('F-39, X-45 while its agent records a probe, the request does not begin', async (context) => {
+  test('F-39, X-45: while its agent records a probe, the request does not begin', async (context) => {
     const clock = manualClock();
     let calls = 0;
     const pick = () => {
@@ -312,7 +312,7 @@ describe('when the deadline of a request passes', () => {
     assert.deepEqual([calls, desk.telemetry.counts()['expired']], [0, 1]);
   });
 
-  test('F-39, X-12 setting the clock back does not extend it', async () => {
+  test('F-39, X-12: setting the clock back does not extend it', async () => {
     const clock = manualClock();
     let behindMs = 0;
     const skewed = { ...clock, now: () => clock.now() - behindMs };
@@ -328,14 +328,14 @@ describe('the record of a service that was away', () => {
   const away = opened('bank', undefined, 1_000_000, 0.5);
   const back = closed(away, 1_600_000);
 
-  test('X-45 releases the waiting requests in order, within three quarters of the duration of the outage', () => {
+  test('X-45: releases the waiting requests in order, within three quarters of the duration of the outage', () => {
     const turns = [1_000_000, 1_300_000, 1_599_999].map((since) => releaseTimeOf(back, since));
     assert.deepEqual(turns, [1_600_000, 1_825_000, 2_049_999]);
     assert.equal(releaseTimeOf(back, 900_000), 1_600_000, 'earlier orders do not wait any more');
     assert.deepEqual([phaseOf(back, 2_049_999), phaseOf(back, 2_050_000)], ['half-open', 'closed']);
   });
 
-  test('X-45 counts no time in which nobody wanted the service, so an order that was suspended meanwhile does not wait for days', () => {
+  test('X-45: counts no time in which nobody wanted the service, so an order that was suspended meanwhile does not wait for days', () => {
     const [hourMs, probeAt] = [3_600_000, away.probeAt];
     const found = closed(probing(away, undefined, probeAt + 96 * hourMs, 0.5), probeAt + 96 * hourMs + 100);
     assert.deepEqual([found.openedAt, found.idleMs], [away.openedAt, 96 * hourMs]);
@@ -345,13 +345,13 @@ describe('the record of a service that was away', () => {
     assert.equal(again.idleMs, undefined, 'a probe may be late');
   });
 
-  test('X-45 continues the same outage for those still waiting when the service fails again', () => {
+  test('X-45: continues the same outage for those still waiting when the service fails again', () => {
     const again = opened('bank', back, 1_825_000, 0.5);
     assert.partialDeepStrictEqual(again, { rev: 3, openedAt: 1_300_000, closedAt: null });
     assert.partialDeepStrictEqual(opened('bank', back, 9_000_000, 0.5), { rev: 3, openedAt: 9_000_000, failedProbes: 0 });
   });
 
-  test('X-12, X-45 keeps its duration when a clock that is behind reports the next outage', () => {
+  test('X-12, X-45: keeps its duration when a clock that is behind reports the next outage', () => {
     const again = opened('bank', back, 1_480_000, 0.5);
     assert.equal(again.openedAt, 1_000_000);
     assert.equal(coversLateStep(again, 900_000, 60_000, 1_500_000), true, 'no step is late during the outage');

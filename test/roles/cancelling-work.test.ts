@@ -45,7 +45,7 @@ const faultsOf = (replies: readonly Reply[]) =>
   replies.map(({ result }) => result.status === 'failed' && [result.fault.type, result.fault.outcomeUnknown]);
 
 describe('an agent whose work is canceled', () => {
-  test('F-80, F-170 waits for the reply of the aborted operation, which may be done after all', async (context) => {
+  test('F-80, F-170: waits for the reply of the aborted operation, which may be done after all', async (context) => {
     const { replies } = await canceled(context, { andThen: () => ({}) });
     assert.deepEqual(
       replies.map(({ result }) => result.status),
@@ -53,17 +53,17 @@ describe('an agent whose work is canceled', () => {
     );
   });
 
-  test('F-80, F-170 passes on a definite fault when the operation knows that nothing was done', async (context) => {
+  test('F-80, F-170: passes on a definite fault when the operation knows that nothing was done', async (context) => {
     const { replies } = await canceled(context, { andThen: () => Promise.reject(new PermanentFailure('Stopped', 'in good time')) });
     assert.deepEqual(faultsOf(replies), [['Stopped', undefined]]);
   });
 
-  test('F-80, F-170 sends no reply after the deadline when the operation does not answer', async (context) => {
+  test('F-80, F-170: sends no reply after the deadline when the operation does not answer', async (context) => {
     const { replies } = await canceled(context, { andThen: () => new Promise(() => {}) });
     assert.deepEqual(replies, []);
   });
 
-  test('F-170 calls the cancel function, then aborts the operation, and replies that the outcome is unknown', async (context) => {
+  test('F-170: calls the cancel function, then aborts the operation, and replies that the outcome is unknown', async (context) => {
     const cancellations: (string | boolean)[] = [];
     const cancel: Canceling = async ({ path, idempotencyKey, signal }) => {
       cancellations.push(path, idempotencyKey.split('/')[0] ?? '');
@@ -75,7 +75,7 @@ describe('an agent whose work is canceled', () => {
     assert.deepEqual([happened, faultsOf(replies)], [['told to stop'], [['Canceled', true]]]);
   });
 
-  test('F-170 also aborts an operation without a cancel function', async (context) => {
+  test('F-170: also aborts an operation without a cancel function', async (context) => {
     const { replies, happened } = await canceled(context, {});
     assert.deepEqual([happened, faultsOf(replies)], [['told to stop'], [['Canceled', true]]]);
   });
@@ -90,7 +90,7 @@ describe('an agent whose work is canceled', () => {
       assert.match(desk.log.join(''), /"level":"warn","message":"failed to cancel operation"/);
     });
 
-  test('F-170 aborts the delivery that is at work when the same request was delivered twice', async (context) => {
+  test('F-170: aborts the delivery that is at work when the same request was delivered twice', async (context) => {
     const begun = Promise.withResolvers<void>();
     const dig = ({ signal }: Call<string>) => {
       begun.resolve();
@@ -108,13 +108,13 @@ describe('an agent whose work is canceled', () => {
     assert.deepEqual(faultsOf(desk.messages('worker-replies') as unknown as readonly Reply[]), [['Canceled', true]]);
   });
 
-  test('F-170 waits for the cancel function no longer than for the work', async (context) => {
+  test('F-170: waits for the cancel function no longer than for the work', async (context) => {
     const { replies, seconds } = await canceled(context, { cancel: () => new Promise<void>(() => {}) });
     assert.deepEqual(faultsOf(replies), [['Canceled', true]]);
     assert.ok(seconds >= 10 && seconds < 11);
   });
 
-  test('F-170 ignores a cancellation of work that does not run here', async (context) => {
+  test('F-170: ignores a cancellation of work that does not run here', async (context) => {
     const cancellations: string[] = [];
     const { replies } = await canceled(context, {
       cancel: ({ requestId }) => void cancellations.push(requestId),
@@ -136,18 +136,18 @@ describe('a request whose cancellation arrives first', () => {
     return { begun, agent, request, faults: () => faultsOf(desk.messages('worker-replies') as unknown as readonly Reply[]) };
   };
 
-  test('F-80, F-170 does not begin; its outcome is unknown, because another delivery may run elsewhere', async (context) => {
+  test('F-80, F-170: does not begin; its outcome is unknown, because another delivery may run elsewhere', async (context) => {
     const { begun, faults } = await canceledFirst(context);
     assert.deepEqual([begun, faults()], [[], [['Canceled', true]]]);
   });
 
-  test('F-80, F-170, X-20 was not done if its operation is at-most-once: the intent is recorded, and no other delivery begins it', async (context) => {
+  test('F-80, F-170, X-20: was not done if its operation is at-most-once: the intent is recorded, and no other delivery begins it', async (context) => {
     const { begun, agent, request, faults } = await canceledFirst(context, { atMostOnce: true });
     await agent(request);
     assert.deepEqual([begun, faults()], [[], [['Canceled', undefined]]]);
   });
 
-  test('F-80 is remembered by each process among the last thousand', async (context) => {
+  test('F-80: is remembered by each process among the last thousand', async (context) => {
     const { begun, agent, request, faults } = await canceledFirst(context);
     for (let other = 0; other < 1_000; other++) await agent.cancel({ ...request, type: 'cancel', requestId: `other ${other}` });
     await agent(request);
@@ -199,7 +199,7 @@ describe('an order that is compensated while a charge is at work', () => {
     ['', {}],
     [', also if it is at-most-once', { atMostOnce: true }],
   ] as const)
-    test(`F-80, F-170 waits for the reply and refunds the charge instead of charging again${what}`, async (context) => {
+    test(`F-80, F-170: waits for the reply and refunds the charge instead of charging again${what}`, async (context) => {
       const { did, outcome, alerts } = await checkedAndCharged(context, more);
       assert.deepEqual(did, ['0 s charge 1', '3 s charged', '3 s refund c1']);
       assert.deepEqual([outcome, alerts], ['compensated', []]);

@@ -25,7 +25,7 @@ describe('an order is claimed', () => {
   for (const processState of states) {
     for (const lockedBy of [null, 'host-two']) {
       const claims = processState === 'Pending' && lockedBy === null;
-      test(`F-11 an order that is ${processState} and ${lockedBy === null ? 'unclaimed' : 'claimed'} is ${claims ? '' : 'not '}claimed when a scheduler looks at it`, async (context) => {
+      test(`F-11: an order that is ${processState} and ${lockedBy === null ? 'unclaimed' : 'claimed'} is ${claims ? '' : 'not '}claimed when a scheduler looks at it`, async (context) => {
         const desk = openDesk(context, line, pending);
         const orderId = await submitted(desk);
         await desk.take('wake-ups');
@@ -44,7 +44,7 @@ describe('an order is claimed', () => {
     }
   }
 
-  test('F-11 a suspended order is not claimed', async (context) => {
+  test('F-11: a suspended order is not claimed', async (context) => {
     const desk = openDesk(context, line, pending);
     const orderId = await submitted(desk);
     const fresh = await desk.state(orderId);
@@ -53,7 +53,7 @@ describe('an order is claimed', () => {
     assert.equal((await desk.state(orderId)).processState, 'Pending');
   });
 
-  test('F-12 one write sets the claiming host, the deadline and Processing, and the next epoch', async (context) => {
+  test('F-12: one write sets the claiming host, the deadline and Processing, and the next epoch', async (context) => {
     const writes: StateRecord[] = [];
     const around = updating((store, state, ...rest) => noting(writes, state, store.update(state, ...rest)));
     const desk = openDesk(context, line, { ...pending, around });
@@ -70,7 +70,7 @@ describe('an order is claimed', () => {
     );
   });
 
-  test('F-12 when two schedulers claim an order at once, one wins and the other does nothing', async (context) => {
+  test('F-12: when two schedulers claim an order at once, one wins and the other does nothing', async (context) => {
     const desk = openDesk(context, line, pending);
     const orderId = await submitted(desk);
     const message = desk.messages('wake-ups')[0];
@@ -88,7 +88,7 @@ describe('an order is claimed', () => {
     assert.equal(desk.telemetry.counts()['raceLost'], 1);
   });
 
-  test('F-14 a claim passes only the order id: the order row is not written, and no message to a scheduler contains the body', async (context) => {
+  test('F-14: a claim passes only the order id: the order row is not written, and no message to a scheduler contains the body', async (context) => {
     const sent: Outgoing[][] = [];
     const around: DeskOptions['around'] = ({ queues }) => ({
       queues: { ...queues, send: (messages) => noting(sent, [...messages], queues.send(messages)) },
@@ -120,7 +120,7 @@ describe('many schedulers on one store', () => {
   /** Copies of each wake-up, each delivered to another scheduler. */
   const copies = 4;
 
-  test(`F-13 F-12 when ${hosts} schedulers claim ${orders} orders, each order is claimed once, and every lost race is counted`, {
+  test(`F-13, F-12: when ${hosts} schedulers claim ${orders} orders, each order is claimed once, and every lost race is counted`, {
     timeout: 120_000,
   }, async (context) => {
     const app = lineOf(stepsNamed('pick'));
@@ -191,7 +191,7 @@ describe('many schedulers on one store', () => {
     answer: '{}',
   });
 
-  test('F-13 any host may continue a claimed order, under the same claim', async (context) => {
+  test('F-13: any host may continue a claimed order, under the same claim', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     const other = createScheduler({ ...desk.system, definitions: desk.system.definitions, hostId: 'host-two' });

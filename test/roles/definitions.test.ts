@@ -60,7 +60,7 @@ describe('an app with hand-written workflows', () => {
     assert.throws(load, /story@1 order: \/amount: missing; payment\.charge expects a number\.\nTwo workflows are called story@1\. /);
   });
 
-  test('X-36 S20 a conflict between current schemas and a version that only old orders need is a warning; in the newest version it is an error', () => {
+  test('X-36, S20: a conflict between current schemas and a version that only old orders need is a warning; in the newest version it is an error', () => {
     const asOnce = workflow(charging({ card: 'c', amount: 'all of it' }), { order });
     const now = { ...workflow(right, { order }), version: asOnce.version + 1 };
     const { warnings, program, newest } = loadDefinitions(appOf(asOnce, now));
@@ -72,7 +72,7 @@ describe('an app with hand-written workflows', () => {
     assert.throws(() => loadDefinitions(appOf(now, { ...asOnce, version: now.version + 1 })), /story@3 order: \/amount: Expected a number/);
   });
 
-  test('X-36 a removed agent or operation also prevents loading an old version', () => {
+  test('X-36: a removed agent or operation also prevents loading an old version', () => {
     const asOnce = workflow(step('refund', { agent: 'payment', operation: 'refund' }), { order });
     const load = () => loadDefinitions(appOf(asOnce, { ...workflow(right, { order }), version: asOnce.version + 1 }));
     assert.throws(load, /story@1 order: The agent "payment" has no operation "refund"/);
@@ -98,7 +98,7 @@ test('a workflow written with typed functions is checked against the schemas of 
   });
 });
 
-test('F-115 each batch size that SQS does not support is refused, with its channel and the allowed values', () => {
+test('F-115: each batch size that SQS does not support is refused, with its channel and the allowed values', () => {
   const channels = { payment: { batchSize: 11 }, submissions: { batchSize: 10 }, 'wake-ups': { batchSize: 0.5 } };
   assert.throws(
     () => defineApp({ workflows: [], agents: [payment], channels }),

@@ -103,7 +103,7 @@ describe('a person is notified that an order is in Error', () => {
       }
     });
 
-    test(`F-59 F-51 once when an order exceeds its failure limit, and no handler runs (${how})`, async (context) => {
+    test(`F-59, F-51: once when an order exceeds its failure limit, and no handler runs (${how})`, async (context) => {
       const desk = openDesk(context, line, { writesAndSendsAtomically, variables: { MAX_FAILURES: '2' } });
       const orderId = await submitted(desk);
       await late(desk);
@@ -131,7 +131,7 @@ describe('a person is notified that an order is in Error', () => {
       assert.deepEqual((await desk.state(orderId)).outbox, []);
     });
 
-    test(`F-59 each time, under a new id (${how})`, async (context) => {
+    test(`F-59: each time, under a new id (${how})`, async (context) => {
       const desk = openDesk(context, line, { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       for (let time = 0; time < 3; time++) {
@@ -148,7 +148,7 @@ describe('a person is notified that an order is in Error', () => {
       );
     });
 
-    test(`F-59 and a completed order is announced only if that is configured (${how})`, async (context) => {
+    test(`F-59: a completed order is announced only if that is configured (${how})`, async (context) => {
       for (const wanted of ['off', 'on']) {
         const desk = openDesk(context, lineOf(stepsNamed('pick')), { writesAndSendsAtomically, variables: { ANNOUNCE_PROCESSED: wanted } });
         const orderId = await submitted(desk);
@@ -161,7 +161,7 @@ describe('a person is notified that an order is in Error', () => {
     });
   }
 
-  test('F-59 in the same write as the Error: a state without its alert is never stored', async (context) => {
+  test('F-59: in the same write as the Error: a state without its alert is never stored', async (context) => {
     const seen: unknown[] = [];
     const around = updating((store, state, ...rest) =>
       noting(seen, [state.processState, state.outbox.map(({ id }) => id.slice(announcedAs(state).length))], store.update(state, ...rest)),
@@ -182,7 +182,7 @@ describe('the host emits an event for a fault without a handler', () => {
     pack: nothing,
   });
 
-  test('F-62 the event carries the fault, the host does not crash, and other orders continue', async (context) => {
+  test('F-62: the event carries the fault, the host does not crash, and other orders continue', async (context) => {
     const system = await started(context, bad);
     const heard: SystemEvents['workflowTerminated'][] = [];
     system.host.on('workflowTerminated', (event) => void heard.push(event));
@@ -218,7 +218,7 @@ describe('the host emits an event for a fault without a handler', () => {
     });
   }
 
-  test('F-62 a hook of the host that throws keeps the scheduler neither from sending after its write nor from a quarantine', async (context) => {
+  test('F-62: a hook of the host that throws keeps the scheduler neither from sending after its write nor from a quarantine', async (context) => {
     let called = 0;
     const emit: Emit = () => {
       called += 1;
@@ -244,7 +244,7 @@ describe('the host emits an event for a fault without a handler', () => {
     assert.equal(desk.telemetry.counts()['recordFailed'] ?? 0, 0);
   });
 
-  test('F-62, F-173 a listener of the app that throws or rejects has no effect either', async (context) => {
+  test('F-62, F-173: a listener of the app that throws or rejects has no effect either', async (context) => {
     let called = 0;
     const throwing = () => {
       called += 1;
@@ -259,7 +259,7 @@ describe('the host emits an event for a fault without a handler', () => {
     assert.equal(system.telemetry.counts()['recordFailed'] ?? 0, 0);
   });
 
-  test('F-62 when an order is late too often, when it fails again, and when it cannot even begin', async (context) => {
+  test('F-62: when an order is late too often, when it fails again, and when it cannot even begin', async (context) => {
     const heard: string[] = [];
     const emit: Parameters<typeof openDesk>[2] = {
       variables: { MAX_FAILURES: '0' },
@@ -294,7 +294,7 @@ describe('the host emits an event for a fault without a handler', () => {
 });
 
 describe('the host emits workflowTerminated once', () => {
-  test('F-62 for an order that stays blocked, although further replies are written', async (context) => {
+  test('F-62: for an order that stays blocked, although further replies are written', async (context) => {
     const heard: string[] = [];
     const work = operation({ input: z.object({}), output: z.object({}), run: () => ({}) });
     const worker = defineAgent('worker', { left: work, right: work });
@@ -317,7 +317,7 @@ describe('the host emits workflowTerminated once', () => {
 });
 
 describe('the host emits no workflowTerminated', () => {
-  test('F-62 for a question to a person: nothing failed, although the order waits in Error', async (context) => {
+  test('F-62: for a question to a person: nothing failed, although the order waits in Error', async (context) => {
     const heard: string[] = [];
     const asking = defineWorkflow('asks', { version: 1, order: z.object({ item: z.string() }) }, () =>
       askOperator('right', { question: 'Is it right?', answer: z.object({}) }),
@@ -331,7 +331,7 @@ describe('the host emits no workflowTerminated', () => {
 });
 
 describe('a custom runtime service', () => {
-  test('F-65 gets access to the runtime, and stops with the host', async (context) => {
+  test('F-65: gets access to the runtime, and stops with the host', async (context) => {
     const course: string[] = [];
     let runtime: ServiceRuntime | undefined;
     const service: RuntimeService = {
@@ -350,7 +350,7 @@ describe('a custom runtime service', () => {
     assert.deepEqual(course.slice(1), ['stopped']);
   });
 
-  test('F-65 can report a failure: the host emits its event, announces it and continues', async (context) => {
+  test('F-65: can report a failure: the host emits its event, announces it and continues', async (context) => {
     let runtime: ServiceRuntime | undefined;
     const system = await started(context, lineOf({ pick: nothing }), {
       services: [{ name: 'archive', start: (given) => void (runtime = given) }],
@@ -379,7 +379,7 @@ describe('a custom runtime service', () => {
     assert.ok(system.publisher.published(0, 100).every(({ id, detail }) => (detail as JsonObject)['id'] === id));
   });
 
-  test('F-65 is not affected by a listener that throws', async (context) => {
+  test('F-65: is not affected by a listener that throws', async (context) => {
     let runtime: ServiceRuntime | undefined;
     const system = await started(context, lineOf({ pick: nothing }), {
       services: [{ name: 'archive', start: (given) => void (runtime = given) }],
@@ -394,7 +394,7 @@ describe('a custom runtime service', () => {
 });
 
 describe('the journal of an order in Error', () => {
-  test('F-59 says what caused it', async (context) => {
+  test('F-59: says what caused it', async (context) => {
     const desk = openDesk(context, line, { variables: { MAX_FAILURES: '0' } });
     const orderId = await submitted(desk);
     await late(desk);
@@ -409,7 +409,7 @@ describe('the journal of an order in Error', () => {
     );
   });
 
-  test('F-59 includes the notes of the supervisor as soon as a scheduler looks at the order', async (context) => {
+  test('F-59: includes the notes of the supervisor as soon as a scheduler looks at the order', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     const head = await desk.store.head(orderId);
@@ -422,7 +422,7 @@ describe('the journal of an order in Error', () => {
     assert.deepEqual([written, (await desk.state(orderId)).notes], [note, []]);
   });
 
-  test('F-59 keeps its order also in a write that only sends what was unsent', async (context) => {
+  test('F-59: keeps its order also in a write that only sends what was unsent', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('pick', 'pack', 'ship')), {
       writesAndSendsAtomically: false,
       around: sendingFails('mine', () => true),

@@ -36,7 +36,7 @@ const resubmit = (desk: Desk, orderId: string) =>
   timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: 'i-1' }));
 
 describe('a permanent failure', () => {
-  test('F-43 puts the order into Error at once, is announced once, and is never retried', async (context) => {
+  test('F-43: puts the order into Error at once, is announced once, and is never retried', async (context) => {
     let ran = 0;
     const { desk, orderId } = await charged(context, () => {
       ran += 1;
@@ -62,7 +62,7 @@ describe('a permanent failure', () => {
     assert.deepEqual(typesOf(desk.announced()), ['Order In Error', 'Workflow Terminated']);
   });
 
-  test('F-43 in a reply that is delivered twice puts the order into Error once', async (context) => {
+  test('F-43: in a reply that is delivered twice puts the order into Error once', async (context) => {
     const desk = openDesk(context, till());
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -72,7 +72,7 @@ describe('a permanent failure', () => {
     assert.equal(desk.announced().filter(({ detailType }) => detailType === 'Order In Error').length, 1);
   });
 
-  test('F-43 differs from a transient failure, which leaves the order in Processing', async (context) => {
+  test('F-43: differs from a transient failure, which leaves the order in Processing', async (context) => {
     const desk = openDesk(context, till());
     const orderId = await submitted(desk);
     await desk.answer(await desk.request(), failed('Busy', 'not now', { permanent: false }));
@@ -101,14 +101,14 @@ describe('the class of a fault', () => {
     ],
   ];
   for (const [what, run, type, faultClass] of kinds) {
-    test(`F-123 F-43 ${what}`, async (context) => {
+    test(`F-123, F-43: ${what}`, async (context) => {
       const { desk, orderId } = await charged(context, run);
       const { fault: summary, processState } = await desk.state(orderId);
       assert.deepEqual([processState, summary?.type, summary?.class, summary?.source], ['Error', type, faultClass, 'order/charge']);
     });
   }
 
-  test('F-123 is basic-failure for a message that could not be processed', async (context) => {
+  test('F-123: is basic-failure for a message that could not be processed', async (context) => {
     const desk = openDesk(context, till());
     const orderId = await submitted(desk);
     await desk.answer(await desk.request(), { status: 'rejected', code: 500, message: 'Unable to process message.' });
@@ -116,14 +116,14 @@ describe('the class of a fault', () => {
     assert.deepEqual([summary?.type, summary?.class, summary?.message], ['RequestRejected', 'basic-failure', 'Unable to process message.']);
   });
 
-  test('F-123 does not change its name: a declared fault is qualified in the state, and short outside', async (context) => {
+  test('F-123: does not change its name: a declared fault is qualified in the state, and short outside', async (context) => {
     const { desk, orderId } = await charged(context, (call) => call.failed(CardDeclined, 'no'));
     assert.equal(decodeInstance(await desk.state(orderId)).state.blocked?.fault.type, 'Refused/CardDeclined');
     assert.equal((await desk.state(orderId)).fault?.type, 'CardDeclined');
     assert.equal(desk.announced()[0]?.detail['type'], 'CardDeclined');
   });
 
-  test('F-123 is not chosen by the agent, and neither is the source', async (context) => {
+  test('F-123: is not chosen by the agent, and neither is the source', async (context) => {
     const desk = openDesk(context, till());
     const orderId = await submitted(desk);
     const lie = {
@@ -139,9 +139,9 @@ describe('the class of a fault', () => {
 describe('the idempotency key of a resubmitted step', () => {
   const invalid = failed('InvalidReply', 'no chargeId', { outcomeUnknown: true });
   const ways: readonly (readonly [string, ReturnType<typeof failed>, string])[] = [
-    ['F-44 stays the same while the outcome is unknown', invalid, '1'],
-    ['F-44 changes after a definite refusal, because the next effect is a new one', failed('CardDeclined'), '2'],
-    ['F-44 changes if the message was not processed at all', { status: 'rejected', code: 500, message: 'no' }, '2'],
+    ['F-44: stays the same while the outcome is unknown', invalid, '1'],
+    ['F-44: changes after a definite refusal, because the next effect is a new one', failed('CardDeclined'), '2'],
+    ['F-44: changes if the message was not processed at all', { status: 'rejected', code: 500, message: 'no' }, '2'],
   ];
   for (const [what, answer, generation] of ways) {
     test(what, async (context) => {
@@ -164,7 +164,7 @@ describe('the idempotency key of a resubmitted step', () => {
     });
   }
 
-  test('F-44 stays the same when the step only timed out', async (context) => {
+  test('F-44: stays the same when the step only timed out', async (context) => {
     const desk = openDesk(context, till(), { variables: { MAX_FAILURES: '0' } });
     const orderId = await submitted(desk);
     const first = await desk.request();
@@ -177,7 +177,7 @@ describe('the idempotency key of a resubmitted step', () => {
     assert.deepEqual([second.idempotencyKey, second.attempt], [first.idempotencyKey, 2]);
   });
 
-  test('F-44 stays the same when the output of the operation was invalid', async (context) => {
+  test('F-44: stays the same when the output of the operation was invalid', async (context) => {
     const keys: string[] = [];
     const { desk, orderId } = await charged(context, ({ idempotencyKey }) =>
       noting(keys, idempotencyKey, keys.length === 0 ? {} : { chargeId: 'c-1' }),

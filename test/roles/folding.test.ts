@@ -85,7 +85,7 @@ const lost: fc.Arbitrary<Lost> = fc.record({
   undoPage: fc.option(fc.constant(200), { nil: undefined }),
 });
 
-describe('an instance that is rebuilt from the journal (F-160)', () => {
+describe('F-160: an instance that is rebuilt from the journal', () => {
   test('an order of any shape, whose state is lost at any moment, ends as its twin', () => {
     fc.assert(
       fc.property(roots, events, lost, (shape, happen, when) => {

@@ -84,7 +84,7 @@ describe('a person skips a step', () => {
     assert.partialDeepStrictEqual(undo, { status: 'Closed', skipped: 'done' });
   });
 
-  test('F-60 that is blocked and was done by hand: later steps read its output, and its undo is requested once with it', async (context) => {
+  test('F-60: that is blocked and was done by hand: later steps read its output, and its undo is requested once with it', async (context) => {
     const { desk, orderId, instruct, charge } = await opened(context);
     await desk.answer(charge, failed('Broken'));
     const skip = { kind: 'skip', effect: 'done', output: { chargeId: 'by-hand' } } as const;
@@ -116,14 +116,14 @@ describe('a person skips a step', () => {
     assert.equal((await desk.state(orderId)).outcome, 'canceled');
   });
 
-  test('F-60 with an unknown outcome: it is refused as not done, and accepted as done by hand', async (context) => {
+  test('F-60: with an unknown outcome: it is refused as not done, and accepted as done by hand', async (context) => {
     const { desk, instruct, charge } = await opened(context);
     await desk.answer(charge, failed('Odd', 'odd', { outcomeUnknown: true }));
     assert.deepEqual(codesOf(await instruct({ kind: 'skip', effect: 'none', output: { chargeId: 'c' } })), ['outcome-unknown']);
     assert.equal((await instruct({ kind: 'skip', effect: 'done', output: { chargeId: 'c' } })).outcome, 'done');
   });
 
-  test('F-60 with its output: a missing one is refused if a step reads it, and a wrong one names its field', async (context) => {
+  test('F-60: with its output: a missing one is refused if a step reads it, and a wrong one names its field', async (context) => {
     const { desk, instruct, charge } = await opened(context);
     await desk.answer(charge, failed('Broken'));
     assert.deepEqual(codesOf(await instruct({ kind: 'skip', effect: 'none' })), ['output-missing']);
@@ -135,7 +135,7 @@ describe('a person skips a step', () => {
     assert.deepEqual(codesOf(await instruct({ kind: 'skip', path: 'order/nothing', effect: 'none' })), ['no-such-step']);
   });
 
-  test('F-60 at work: it is canceled, what it did is undone, and the order goes on with the given output', async (context) => {
+  test('F-60: at work: it is canceled, what it did is undone, and the order goes on with the given output', async (context) => {
     const { desk, orderId, instruct, charge } = await opened(context);
     const skip = { kind: 'skip', path: 'order/charge', effect: 'done', output: { chargeId: 'by-hand' } } as const;
     const planned = await instruct(skip, true);
@@ -157,7 +157,7 @@ describe('a person skips a step', () => {
     assert.equal((await desk.state(orderId)).outcome, 'completed');
   });
 
-  test('F-60 that has not begun: it is closed when it is its turn, and never requested', async (context) => {
+  test('F-60: that has not begun: it is closed when it is its turn, and never requested', async (context) => {
     const { desk, orderId, instruct, charge } = await opened(context);
     assert.equal((await instruct({ kind: 'skip', path: 'order/parallel/tell', effect: 'none' })).outcome, 'done');
     await desk.answer(charge, ok({ chargeId: 'c' }));
@@ -168,7 +168,7 @@ describe('a person skips a step', () => {
 });
 
 describe('a person replaces an input', () => {
-  test('F-60 after a refusal: the step is requested with it under a new key, also by a later resubmission', async (context) => {
+  test('F-60: after a refusal: the step is requested with it under a new key, also by a later resubmission', async (context) => {
     const { desk, instruct, charge } = await opened(context);
     await desk.answer(charge, failed('Broken'));
     const wrong = await instruct({ kind: 'replace-input', input: { item: 'x'.repeat(21) } });
@@ -183,7 +183,7 @@ describe('a person replaces an input', () => {
     assert.deepEqual((await desk.request()).input, { item: 'coffee' });
   });
 
-  test('F-60 is refused while the outcome is unknown, and on a closed step', async (context) => {
+  test('F-60: is refused while the outcome is unknown, and on a closed step', async (context) => {
     const { desk, instruct, charge } = await opened(context);
     const replace = (path: string) => instruct({ kind: 'replace-input', path, input: { item: 'coffee' } });
     assert.deepEqual(codesOf(await replace('order/charge')), ['outcome-unknown']);
@@ -193,7 +193,7 @@ describe('a person replaces an input', () => {
   });
 });
 
-test('F-103 an order that is being undone tells how far the undo is, and what is stuck', async (context) => {
+test('F-103: an order that is being undone tells how far the undo is, and what is stuck', async (context) => {
   const { desk, orderId, instruct, charge } = await opened(context);
   const progress = async () => {
     const loaded = await desk.store.load(orderId);
@@ -210,7 +210,7 @@ test('F-103 an order that is being undone tells how far the undo is, and what is
   assert.ok((stuck?.nextAt ?? 0) > desk.clock.now());
 });
 
-test('F-103 a person has a failing undo requested again now, without its pause', async (context) => {
+test('F-103: a person has a failing undo requested again now, without its pause', async (context) => {
   const { desk, orderId, instruct, charge } = await opened(context);
   await instruct({ kind: 'cancel' });
   await desk.take('worker-requests');
@@ -222,7 +222,7 @@ test('F-103 a person has a failing undo requested again now, without its pause',
   assert.equal((await desk.state(orderId)).outcome, 'canceled');
 });
 
-test('F-60 an acknowledgement is in the history, and changes nothing else', async (context) => {
+test('F-60: an acknowledgement is in the history, and changes nothing else', async (context) => {
   const { desk, orderId, instruct, charge } = await opened(context);
   assert.deepEqual(codesOf(await instruct({ kind: 'acknowledge' })), ['nothing-to-do']);
   await desk.answer(charge, failed('Broken'));

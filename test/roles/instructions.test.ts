@@ -55,7 +55,7 @@ const left = operation({ input: z.object({}), output: z.object({}), run: () => (
 const paths = (requests: readonly Request[]) => requests.map(({ path }) => path);
 
 describe('an operator resubmits an order', () => {
-  test('F-60 only the failed step and the ones after it run, and the order is Processed', async (context) => {
+  test('F-60: only the failed step and the ones after it run, and the order is Processed', async (context) => {
     const { desk, orderId } = await inError(context);
     assert.deepEqual(await instruct(desk, orderId), { outcome: 'done', rev: 4 });
     const requested: string[] = [];
@@ -77,7 +77,7 @@ describe('an operator resubmits an order', () => {
     assert.deepEqual([processState, outcome, fault], ['Processed', 'completed', null]);
   });
 
-  test('F-60 the failure count restarts at zero, and the fault is gone', async (context) => {
+  test('F-60: the failure count restarts at zero, and the fault is gone', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one')), { variables: { MAX_FAILURES: '0' } });
     const orderId = await submitted(desk);
     await desk.clock.advance(10_000);
@@ -89,7 +89,7 @@ describe('an operator resubmits an order', () => {
     assert.deepEqual([processState, failureCount, fault], ['Processing', 0, null]);
   });
 
-  test('F-60 the journal names the operator and the reason', async (context) => {
+  test('F-60: the journal names the operator and the reason', async (context) => {
     const { desk, orderId } = await inError(context);
     await instruct(desk, orderId);
     const given = (await journalOf(desk, orderId)).find(({ type }) => type === 'InstructionGiven');
@@ -105,7 +105,7 @@ describe('an operator resubmits an order', () => {
     });
   });
 
-  test('F-60 the order may fail again, and be resubmitted again', async (context) => {
+  test('F-60: the order may fail again, and be resubmitted again', async (context) => {
     const { desk, orderId } = await inError(context);
     for (let time = 2; time < 5; time++) {
       await instruct(desk, orderId);
@@ -128,18 +128,18 @@ describe('an instruction is refused and changes nothing', () => {
     return answer;
   };
 
-  test('F-60 when the order has changed since the operator read it', async (context) => {
+  test('F-60: when the order has changed since the operator read it', async (context) => {
     const { desk, orderId } = await inError(context);
     assert.deepEqual(await unchanged(desk, orderId, () => instruct(desk, orderId, {}, { ifMatch: 2 })), { outcome: 'stale', rev: 3 });
     assert.equal((await instruct(desk, orderId, {}, { ifMatch: 3 })).outcome, 'done');
   });
 
-  test('F-60 when the order does not exist', async (context) => {
+  test('F-60: when the order does not exist', async (context) => {
     const { desk } = await inError(context);
     assert.deepEqual(await instruct(desk, 'ord_unknown'), { outcome: 'not-found' });
   });
 
-  test('F-60, F-157 when nothing has failed: the order is Pending, Processing or Processed', async (context) => {
+  test('F-60, F-157: when nothing has failed: the order is Pending, Processing or Processed', async (context) => {
     const pending = openDesk(context, lineOf(stepsNamed('one')), { variables: { CLAIM_ON_SUBMIT: 'off' } });
     const orderId = await submitted(pending);
     const reasons: unknown[] = [];
@@ -157,7 +157,7 @@ describe('an instruction is refused and changes nothing', () => {
     ]);
   });
 
-  test('F-60, F-157 when the time limit of the order has passed, unless the instruction extends it', async (context) => {
+  test('F-60, F-157: when the time limit of the order has passed, unless the instruction extends it', async (context) => {
     const { desk, orderId } = await inError(context, { line: { completeWithinSeconds: 60 } });
     await desk.clock.advance(60_000);
     assert.deepEqual(await unchanged(desk, orderId, () => instruct(desk, orderId)), {
@@ -174,7 +174,7 @@ describe('an instruction is refused and changes nothing', () => {
     assert.equal(Date.parse(request.completeBy) - desk.clock.now(), 5_000, 'no step may take longer than the order');
   });
 
-  test('F-60, F-157 when it is a dry run, which shows the requests that would be sent', async (context) => {
+  test('F-60, F-157: when it is a dry run, which shows the requests that would be sent', async (context) => {
     const { desk, orderId } = await inError(context);
     const answer = await unchanged(desk, orderId, () => instruct(desk, orderId, {}, { dryRun: true }));
     const requests = [
@@ -215,7 +215,7 @@ describe('an instruction is refused and changes nothing', () => {
     );
   });
 
-  test('F-60 when two operators act at once on the same revision: one instruction is carried out, the other is stale', async (context) => {
+  test('F-60: when two operators act at once on the same revision: one instruction is carried out, the other is stale', async (context) => {
     const { desk, orderId } = await inError(context);
     const answers = await Promise.all([
       instruct(desk, orderId, { by: 'olga' }, { ifMatch: 3 }),
@@ -226,7 +226,7 @@ describe('an instruction is refused and changes nothing', () => {
     assert.equal((await journalOf(desk, orderId)).filter(({ type }) => type === 'InstructionGiven').length, 1);
   });
 
-  test('F-15 when another host holds the lease of the order', async (context) => {
+  test('F-15: when another host holds the lease of the order', async (context) => {
     const { desk, orderId } = await inError(context);
     const lease = await acquireLease(desk.store, orderId, { holder: 'host-two', leaseMs: 30_000, clock: desk.clock });
     await unchanged(desk, orderId, () => assert.rejects(instruct(desk, orderId), InstanceLockedError));
@@ -235,7 +235,7 @@ describe('an instruction is refused and changes nothing', () => {
     assert.equal((await instruct(desk, orderId)).outcome, 'done');
   });
 
-  test('F-157 when its result would violate an invariant', async (context) => {
+  test('F-157: when its result would violate an invariant', async (context) => {
     const { desk, orderId } = await tooBigToGoOn(context);
     const answer = await unchanged(desk, orderId, () => instruct(desk, orderId));
     assert.ok(answer && (answer as { outcome: string }).outcome === 'infeasible', JSON.stringify(answer));
@@ -263,7 +263,7 @@ describe('an order in Error', () => {
     return { desk, orderId, left, right };
   }
 
-  test('F-60 records a reply that arrives meanwhile, starts nothing, and uses the reply when it is resubmitted', async (context) => {
+  test('F-60: records a reply that arrives meanwhile, starts nothing, and uses the reply when it is resubmitted', async (context) => {
     const { desk, orderId, right } = await half(context);
     await desk.answer(right, ok({}));
     assert.equal((await desk.state(orderId)).processState, 'Error');
@@ -277,7 +277,7 @@ describe('an order in Error', () => {
     assert.equal((await desk.request()).path, 'order/last');
   });
 
-  test('F-60 records a reply that is delivered twice once', async (context) => {
+  test('F-60: records a reply that is delivered twice once', async (context) => {
     const { desk, orderId, right } = await half(context);
     await desk.answer(right);
     const before = await desk.store.load(orderId);
@@ -286,7 +286,7 @@ describe('an order in Error', () => {
     assert.deepEqual(await desk.store.load(orderId), before);
   });
 
-  test('F-60 requests expired steps again on resubmission, and waits for the others', async (context) => {
+  test('F-60: requests expired steps again on resubmission, and waits for the others', async (context) => {
     for (const [waitedMs, requested] of [
       [9_000, ['order/parallel/left']],
       [11_000, ['order/parallel/left', 'order/parallel/right']],
@@ -305,7 +305,7 @@ describe('an order in Error', () => {
     }
   });
 
-  test('F-60, S15 requests a step that had failed transiently again after its time is over, and counts it late only once', async (context) => {
+  test('F-60, S15: requests a step that had failed transiently again after its time is over, and counts it late only once', async (context) => {
     const desk = openDesk(context, fork);
     const orderId = await submitted(desk);
     const [left, right] = (await desk.requests()) as [Request, Request];
@@ -318,7 +318,7 @@ describe('an order in Error', () => {
     assert.equal((await desk.state(orderId)).failureCount, 0);
   });
 
-  test('F-60 returns to Error for a second recorded refusal as soon as the first is resolved', async (context) => {
+  test('F-60: returns to Error for a second recorded refusal as soon as the first is resolved', async (context) => {
     const { desk, orderId, right } = await half(context);
     await desk.answer(right, failed('AlsoBroken'));
     await instruct(desk, orderId);
@@ -330,7 +330,7 @@ describe('an order in Error', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processed');
   });
 
-  test('F-60 applies an instruction that loses a race to the winning record', async (context) => {
+  test('F-60: applies an instruction that loses a race to the winning record', async (context) => {
     let race: (() => Promise<unknown>) | undefined;
     const around = updating(async (store, ...write) => {
       await race?.();

@@ -56,7 +56,7 @@ describe('a write that makes the journal too long for the state', () => {
   for (const writesAndSendsAtomically of [true, false]) {
     const how = writesAndSendsAtomically ? 'one transaction' : 'write, then send';
     for (const workflow of ['at-once', 'after-an-answer'])
-      test(`S23 F-159 stores it in pages of the same write, and the journal is complete: ${workflow} (${how})`, async (context) => {
+      test(`S23, F-159: stores it in pages of the same write, and the journal is complete: ${workflow} (${how})`, async (context) => {
         const desk = openDesk(context, app, { writesAndSendsAtomically });
         const orderId = await submitted(desk, {}, { workflow });
         if (workflow === 'after-an-answer') await desk.answer(await desk.request(), ok({}));
@@ -69,7 +69,7 @@ describe('a write that makes the journal too long for the state', () => {
         assert.ok(journal.every(({ seq }, index) => seq === index + 1));
       });
 
-    test(`S23 cancels a whole order with a thousand running steps near the size limit of the state (${how})`, async (context) => {
+    test(`S23: cancels a whole order with a thousand running steps near the size limit of the state (${how})`, async (context) => {
       const desk = openDesk(context, app, { writesAndSendsAtomically });
       const orderId = await submitted(desk, {}, { workflow: 'wide' });
       const before = utf8Bytes(decodeInstance(await desk.state(orderId)).state as unknown as Json);
@@ -82,7 +82,7 @@ describe('a write that makes the journal too long for the state', () => {
     });
   }
 
-  test('S23 beyond the size of a transaction faults the activity that exceeds it, and the submission is answered', async (context) => {
+  test('S23: beyond the size of a transaction faults the activity that exceeds it, and the submission is answered', async (context) => {
     const desk = openDesk(context, app);
     const { processState, fault: raised } = await desk.state(await submitted(desk, {}, { workflow: 'too-much' }));
     assert.deepEqual([processState, raised?.type], ['Error', 'StateTooLarge']);
@@ -92,7 +92,7 @@ describe('a write that makes the journal too long for the state', () => {
     );
   });
 
-  test('S23 without a responsible activity is refused on submission with the reason, and creates no order', async (context) => {
+  test('S23: without a responsible activity is refused on submission with the reason, and creates no order', async (context) => {
     const desk = openDesk(context, app);
     const refused = await desk.submit({ item: 'x'.repeat(150_000) }, { workflow: 'large' });
     assert.partialDeepStrictEqual(refused, { outcome: 'invalid', problems: [{ pointer: '/order', code: 'too-large' }] });

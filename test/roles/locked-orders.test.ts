@@ -42,7 +42,7 @@ for (const writesAndSendsAtomically of [true, false])
   describe(`an order that a person has locked, on a store that writes and sends ${writesAndSendsAtomically ? 'in one' : 'in two steps'}`, () => {
     const open = (context: TestContext) => locked(context, { writesAndSendsAtomically });
 
-    test('F-179 an answer that meets the lock waits, and is taken up when the holder releases the lock, long before the lock would expire', async (context) => {
+    test('F-179: an answer that meets the lock waits, and is taken up when the holder releases the lock, long before the lock would expire', async (context) => {
       const { desk, orderId, request } = await open(context);
       const { rev } = await desk.state(orderId);
       await desk.answer(request);
@@ -57,7 +57,7 @@ for (const writesAndSendsAtomically of [true, false])
       assert.deepEqual(noted.slice(-5), ['OrderLocked', 'OrderUnlocked', 'StateChanged', 'ActivityClosed', 'StepRequested']);
     });
 
-    test('F-22 a lock whose person went away ends by time, and the order goes on with what came meanwhile', async (context) => {
+    test('F-22: a lock whose person went away ends by time, and the order goes on with what came meanwhile', async (context) => {
       const { desk, orderId, request } = await open(context);
       await desk.answer(request);
       await desk.clock.advance(59 * secondMs);
@@ -70,7 +70,7 @@ for (const writesAndSendsAtomically of [true, false])
       assert.partialDeepStrictEqual(unlocked, { by: 'olga', expired: true });
     });
 
-    test('S38 when the lock of a suspended order ends by time, the order is unlocked and takes up the messages of its inbox', async (context) => {
+    test('S38: when the lock of a suspended order ends by time, the order is unlocked and takes up the messages of its inbox', async (context) => {
       const { desk, orderId, request } = await open(context);
       assert.equal((await instruct(desk, orderId, 'suspend', 'olga')).outcome, 'done');
       await desk.answer(request);
@@ -82,7 +82,7 @@ for (const writesAndSendsAtomically of [true, false])
       assert.deepEqual(await requested(desk), ['order/two 1']);
     });
 
-    test('F-16 the deadlines of a locked order stand still: no expiry counts, and its step has as much time as before', async (context) => {
+    test('F-16: the deadlines of a locked order stand still: no expiry counts, and its step has as much time as before', async (context) => {
       const { desk, orderId } = await open(context);
       const { completeBy } = await desk.state(orderId);
       await desk.clock.advance(50 * secondMs);
@@ -116,7 +116,7 @@ for (const writesAndSendsAtomically of [true, false])
     });
   });
 
-test('F-22 the same person renews a lock by locking again; another person gets it only after its end', async (context) => {
+test('F-22: the same person renews a lock by locking again; another person gets it only after its end', async (context) => {
   const { desk, orderId } = await locked(context);
   await desk.clock.advance(50 * secondMs);
   assert.equal((await lock(desk, orderId)).outcome, 'locked');
@@ -133,7 +133,7 @@ test('a lock is ended by its holder or an admin alone', async (context) => {
   assert.equal((await unlock(desk, orderId)).outcome, 'free');
 });
 
-test('F-179 a host that takes the lease after a lock was released does not keep the messages that met the lock', async (context) => {
+test('F-179: a host that takes the lease after a lock was released does not keep the messages that met the lock', async (context) => {
   const { desk, orderId, request } = await locked(context);
   await desk.answer(request);
   await unlock(desk, orderId);

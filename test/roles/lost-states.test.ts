@@ -24,7 +24,7 @@ const cutJournal = (desk: Desk, part: number): void =>
 const deleteState = ({ database }: Desk): void => void database.prepare('DELETE FROM states').run();
 const caused = ({ requests, end, journal }: Life) => ({ requests, end, journal });
 
-describe('a random order with loops, retries, secrets, pages and decisions of a rule (F-160)', () => {
+describe('F-160: a random order with loops, retries, secrets, pages and decisions of a rule', () => {
   test(`ends as its twin if its state is lost at a random moment (${orders} orders)`, async () => {
     const kinds = new Set<string>();
     let rebuilt = 0;

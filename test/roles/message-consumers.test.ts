@@ -77,7 +77,7 @@ const errorsTo = (desk: Desk) => desk.messages(responseChannel).map(({ at: _, de
 const error500 = { v: 1, type: 'error', consumer: 'expenses', code: 500, message: 'Unable to process message.' };
 
 describe('a message for a consumer of the app', () => {
-  test('F-174 goes to the function of its type, with its body checked, its conversation, and what the queue knows of it', async (context) => {
+  test('F-174: goes to the function of its type, with its body checked, its conversation, and what the queue knows of it', async (context) => {
     const handled: unknown[] = [];
     const desk = deskWith(context, (report, { conversation, delivery, senderId }) => {
       handled.push([report, conversation, delivery, senderId]);

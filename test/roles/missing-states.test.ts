@@ -10,7 +10,7 @@ const lose = ({ database }: Desk): void => void database.prepare('DELETE FROM st
 const instruct = (desk: Desk, orderId: string, kind: 'terminate' | 'compensate') =>
   timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind, by: 'olga', reason: 'lost' }, { id: `i-${desk.clock.now()}` }));
 
-describe('an order whose state item is missing (F-160)', () => {
+describe('F-160: an order whose state item is missing', () => {
   for (const writesAndSendsAtomically of [true, false])
     test(`does not continue: the next message brings it to a person, once (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
       const desk = openDesk(context, lineOf(few), { writesAndSendsAtomically });
@@ -38,7 +38,7 @@ describe('an order whose state item is missing (F-160)', () => {
     assert.ok(Number(line) > 10, message);
   });
 
-  test('can be ended by a person, but not undone, because keys of lost requests are unknown (F-29)', async (context) => {
+  test('F-29: can be ended by a person, but not undone, because keys of lost requests are unknown', async (context) => {
     const desk = openDesk(context, lineOf(few));
     const orderId = await submitted(desk);
     const pick = await desk.request();
@@ -51,7 +51,7 @@ describe('an order whose state item is missing (F-160)', () => {
     assert.deepEqual([processState, outcome, open ?? []], ['Processed', 'terminated', []]);
   });
 
-  test('has a task of its own beside those from before, and its end closes all of them (F-103)', async (context) => {
+  test('F-103: has a task of its own beside those from before, and its end closes all of them', async (context) => {
     const desk = openDesk(context, lineOf(few));
     const orderId = await submitted(desk);
     const pick = await desk.request();

@@ -15,7 +15,7 @@ describe('a message of a newer version', () => {
     ['submissions', () => ({ type: 'submission', client: 'acme' })],
   ];
   for (const [queue, message] of cases) {
-    test(`X-13 X-35 is requeued unchanged to ${queue}, and dead-lettered with the reason after an hour`, async (context) => {
+    test(`X-13, X-35: is requeued unchanged to ${queue}, and dead-lettered with the reason after an hour`, async (context) => {
       const desk = openDesk(context, line);
       await desk.send(queue, newer(message(context)));
       const { waitsSince: _, ...sent } = JSON.parse(newer(message(context)));
@@ -35,7 +35,7 @@ describe('a message of a newer version', () => {
     });
   }
 
-  test('X-13 delays no other message, and a process of its version processes it', async (context) => {
+  test('X-13: delays no other message, and a process of its version processes it', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -50,7 +50,7 @@ describe('a message of a newer version', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processing');
   });
 
-  test('L6 is dead-lettered after waiting too long, and a person is notified what to do', async (context) => {
+  test('L6: is dead-lettered after waiting too long, and a person is notified what to do', async (context) => {
     const desk = openDesk(context, line);
     await desk.send('wake-ups', newer({ type: 'wake-up', orderId: 'o' }));
     await desk.deliver('wake-ups');
@@ -64,7 +64,7 @@ describe('a message of a newer version', () => {
 });
 
 describe('during a deployment, while the parts of an app differ', () => {
-  test('X-36 a step whose operation an agent does not have yet is requested again, and a newer agent runs it', async (context) => {
+  test('X-36: a step whose operation an agent does not have yet is requested again, and a newer agent runs it', async (context) => {
     const dataFolder = temporaryFolder(context);
     const desk = openDesk(context, lineOf(stepsNamed('pick')), { dataFolder });
     const orderId = await submitted(desk);
@@ -79,7 +79,7 @@ describe('during a deployment, while the parts of an app differ', () => {
     assert.equal((await desk.state(orderId)).outcome, 'completed');
   });
 
-  test('X-36 a call of an unknown workflow is requeued, and is refused only after the time limit of the call', async (context) => {
+  test('X-36: a call of an unknown workflow is requeued, and is refused only after the time limit of the call', async (context) => {
     const desk = openDesk(context, line);
     const completeBy = new Date(desk.clock.now() + 90_000).toISOString();
     const requestIds = { requestId: 'o/stay/1#1.1', orderId: 'o', path: 'stay', attempt: 1, epoch: 1, idempotencyKey: 'o/stay/1' };

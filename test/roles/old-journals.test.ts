@@ -38,7 +38,7 @@ async function woken(context: TestContext, { order, record, pages }: OldOrder, i
 
 describe('an order of an earlier program, whose journal has facts alone', () => {
   for (const [index, each] of old.entries())
-    test(`F-160 ${each.refusal ? `waits for a person, because of "${each.refusal}"` : 'is rebuilt from the facts'} (${index + 1})`, async (context) => {
+    test(`F-160: ${each.refusal ? `waits for a person, because of "${each.refusal}"` : 'is rebuilt from the facts'} (${index + 1})`, async (context) => {
       const [twin, other] = [await woken(context, each, false), await woken(context, each, true)];
       if (each.refusal === null) {
         assert.deepEqual(readableInstance(other)?.state, readableInstance(twin)?.state);

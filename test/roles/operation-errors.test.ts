@@ -47,7 +47,7 @@ async function blocked(context: TestContext, run: Run, options: NonNullable<Para
 }
 
 describe('an order whose operation is wrong', () => {
-  test('X-51 fails at its step after three equal programming errors, long before its deadline', async (context) => {
+  test('X-51: fails at its step after three equal programming errors, long before its deadline', async (context) => {
     const { runs, seconds, state } = await blocked(context, slip);
     assert.deepEqual(state.fault, {
       type: 'ProgrammingError',
@@ -61,7 +61,7 @@ describe('an order whose operation is wrong', () => {
     assert.equal(state.failureCount, 0);
   });
 
-  test('X-51 keeps the error in its history and in its alert', async (context) => {
+  test('X-51: keeps the error in its history and in its alert', async (context) => {
     const { system, orderId } = await blocked(context, slip);
     const line = (await journalOf(system, orderId)).find(({ type }) => type === 'OrderBlocked');
     assert.equal(line?.type === 'OrderBlocked' && line.fault.message, slipText);
@@ -70,12 +70,12 @@ describe('an order whose operation is wrong', () => {
     assert.deepEqual([alert?.detail['type'], alert?.detail['message']], ['ProgrammingError', slipText]);
   });
 
-  test('X-51 fails after the third error too if its operation makes one try for each request', async (context) => {
+  test('X-51: fails after the third error too if its operation makes one try for each request', async (context) => {
     const { runs, state } = await blocked(context, slip, { attemptsMax: 1 });
     assert.deepEqual([runs, state.fault?.type, state.failureCount], [3, 'ProgrammingError', 2]);
   });
 
-  test('X-51 completes if its operation fails in different ways and then succeeds', async (context) => {
+  test('X-51: completes if its operation fails in different ways and then succeeds', async (context) => {
     let tried = 0;
     const system = await started(
       context,
@@ -93,13 +93,13 @@ describe('an order whose operation is wrong', () => {
     assert.equal(tried, 8, 'never three alike in a row');
   });
 
-  test('X-51 does not take a refused connection for a programming error, although fetch throws a TypeError', async (context) => {
+  test('X-51: does not take a refused connection for a programming error, although fetch throws a TypeError', async (context) => {
     const { runs, seconds, state } = await blocked(context, away);
     assert.equal(state.fault?.type, 'DeadlineExceeded');
     assert.ok(runs > 8 && seconds > 30, `${runs} runs in ${seconds} s`);
   });
 
-  test('X-51 fails at once for a URL that fetch can never request', async (context) => {
+  test('X-51: fails at once for a URL that fetch can never request', async (context) => {
     for (const [url, text] of [
       ['localhost:4000/charges', 'unknown scheme'],
       ['/charges', 'TypeError: Invalid URL'],
@@ -110,7 +110,7 @@ describe('an order whose operation is wrong', () => {
     }
   });
 
-  test('X-51, F-30 goes to a handler of ProgrammingError', async (context) => {
+  test('X-51, F-30: goes to a handler of ProgrammingError', async (context) => {
     const agent = defineAgent('worker', {
       pick: operation({ input: z.object({}), output: z.object({}), run: slip }),
       tell: operation({ input: z.object({ text: z.string() }), output: z.unknown(), run: nothing }),
@@ -124,13 +124,13 @@ describe('an order whose operation is wrong', () => {
     assert.ok((await journalOf(system, orderId)).some(({ type }) => type === 'FaultHandled'));
   });
 
-  test('X-20, X-51 has an unknown outcome after the first error if the operation runs at most once', async (context) => {
+  test('X-20, X-51: has an unknown outcome after the first error if the operation runs at most once', async (context) => {
     const { runs, state } = await blocked(context, slip, { atMostOnce: true });
     assert.deepEqual([runs, state.fault?.type], [1, 'OutcomeUnknown']);
     assert.ok(state.fault?.message.startsWith(slipText), state.fault?.message);
   });
 
-  test('X-51, X-45 does not open the circuit breaker for other orders', async (context) => {
+  test('X-51, X-45: does not open the circuit breaker for other orders', async (context) => {
     const system = await started(context, lineOf({ pick: slip }), { clock: manualClock() });
     const orders = await Promise.all(Array.from({ length: 10 }, () => submitted(system)));
     for (const orderId of orders) await reaches(system, orderId, 'Error');
@@ -144,7 +144,7 @@ describe('an order whose operation is wrong', () => {
 const reachesAlerts = (system: Awaited<ReturnType<typeof started>>): Promise<unknown> => system.clock.advance(1_000);
 
 describe('an order without answers', () => {
-  test('F-53 says in its fault, its alert and its history how the last attempt failed', async (context) => {
+  test('F-53: says in its fault, its alert and its history how the last attempt failed', async (context) => {
     const { system, orderId, state } = await blocked(context, away, { attemptsMax: 2 });
     const heard = new RegExp(`The last attempt failed: ${awayText}$`);
     assert.match(`${state.fault?.message}`, heard);
@@ -155,7 +155,7 @@ describe('an order without answers', () => {
     assert.ok(failed.length > 0 && failed.every((line) => line.type === 'AttemptFailed' && line.fault.message === awayText));
   });
 
-  test('F-53 names the last answer of a service that is busy until the deadline', async (context) => {
+  test('F-53: names the last answer of a service that is busy until the deadline', async (context) => {
     const answers: string[] = [];
     const { state } = await blocked(context, () => {
       const answer = `answer ${answers.length + 1}: 503`;
@@ -165,7 +165,7 @@ describe('an order without answers', () => {
     assert.match(`${state.fault?.message}`, new RegExp(`The last attempt failed: ${answers.at(-1)}$`));
   });
 
-  test('F-53 says that no reply came if its agent is silent', async (context) => {
+  test('F-53: says that no reply came if its agent is silent', async (context) => {
     const { system, state } = await blocked(context, () => new Promise(() => {}));
     assert.match(`${state.fault?.message}`, /The agent sent no reply: the tries took too long, or the agent does not run\.$/);
     await reachesAlerts(system);
@@ -173,7 +173,7 @@ describe('an order without answers', () => {
     assert.match(String(alert?.detail['message']), /The agent sent no reply: the tries took too long, or the agent does not run\.$/);
   });
 
-  test('F-53 remembers an earlier failure when the last attempt stays silent', async (context) => {
+  test('F-53: remembers an earlier failure when the last attempt stays silent', async (context) => {
     let tried = 0;
     const { state } = await blocked(context, () => (++tried <= 2 ? away() : new Promise(() => {})), { attemptsMax: 2 });
     assert.match(`${state.fault?.message}`, new RegExp(`The last failure that the agent reported: ${awayText}$`));
@@ -218,7 +218,7 @@ async function watched(
 }
 
 describe('the developer of an app', () => {
-  test('X-51 sees an error once with its stack, its order, its step, its attempt and what happens next', async (context) => {
+  test('X-51: sees an error once with its stack, its order, its step, its attempt and what happens next', async (context) => {
     const { printed, submit, serve } = await watched(context, slip);
     const orderId = await submit();
     await serve();
@@ -236,7 +236,7 @@ describe('the developer of an app', () => {
     assert.equal(printed.length, 2, 'the same cause in another order is not printed again');
   });
 
-  test('X-51 sees an error once although its message names the order', async (context) => {
+  test('X-51: sees an error once although its message names the order', async (context) => {
     const { printed, submit, serve } = await watched(context, (_, { orderId }) => {
       throw new PermanentFailure('NotHere', `There is no ${orderId}.`);
     });
@@ -245,7 +245,7 @@ describe('the developer of an app', () => {
     assert.equal(printed.length, 1);
   });
 
-  test('X-51 sees the causes of an error', async (context) => {
+  test('X-51: sees the causes of an error', async (context) => {
     const { printed, submit, serve } = await watched(context, away);
     await submit();
     await serve();
@@ -253,7 +253,7 @@ describe('the developer of an app', () => {
     assert.match(`${printed.at(-1)}`, /The step is requested again when its time is over\. After 4 late attempts the order is blocked/);
   });
 
-  test('X-51 sees that nothing is tried again when a service asks for a pause beyond the deadline', async (context) => {
+  test('X-51: sees that nothing is tried again when a service asks for a pause beyond the deadline', async (context) => {
     const { printed, submit, serve } = await watched(context, () => {
       throw new TransientFailure('503', { retryAfterMs: 60_000 });
     });
@@ -262,7 +262,7 @@ describe('the developer of an app', () => {
     assert.match(`${printed}`, /The agent does not try again before the deadline\. The step is requested again when its time is over\./);
   });
 
-  test('X-51 sees which part of an output does not fit', async (context) => {
+  test('X-51: sees which part of an output does not fit', async (context) => {
     const { printed, submit, serve } = await watched(context, () => ({ id: 7 }));
     await submit();
     await serve();
@@ -273,7 +273,7 @@ describe('the developer of an app', () => {
     );
   });
 
-  test('X-51 sees that an operation gives no answer', async (context) => {
+  test('X-51: sees that an operation gives no answer', async (context) => {
     const { printed, submit, serve } = await watched(context, () => new Promise(() => {}));
     await submit();
     await serve();
@@ -283,7 +283,7 @@ describe('the developer of an app', () => {
     );
   });
 
-  test('X-51 sees no secret of the order or of the step, and neither do the journal and the alerts', async (context) => {
+  test('X-51: sees no secret of the order or of the step, and neither do the journal and the alerts', async (context) => {
     for (const error of [TypeError, Error, TransientFailure]) {
       const { desk, printed, submit, serve } = await watched(context, (input) => {
         throw new error(`No ${input.card} with ${input.key}`, { cause: new Error(`The bank knows no ${input.key} of ${input.card}.`) });
@@ -300,7 +300,7 @@ describe('the developer of an app', () => {
     }
   });
 
-  test('X-51, S24 sees no part of a secret at which a long message is cut off', async (context) => {
+  test('X-51, S24: sees no part of a secret at which a long message is cut off', async (context) => {
     const { desk, printed, submit, serve } = await watched(context, (input) => {
       throw new Error(`${'long '.repeat(187)}${input.card} ${'long '.repeat(100)}`);
     });
@@ -312,7 +312,7 @@ describe('the developer of an app', () => {
     assert.doesNotMatch(seen, /tok_/);
   });
 
-  test('X-51 sees no characters that a terminal interprets', async (context) => {
+  test('X-51: sees no characters that a terminal interprets', async (context) => {
     const { printed, submit, serve } = await watched(context, () => {
       throw new Error('\u001b[2J\u001b]0;owned\u0007');
     });

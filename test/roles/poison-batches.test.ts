@@ -72,7 +72,7 @@ const mortal = <P extends object>(port: P, life: { readonly isOver: boolean }): 
   });
 
 describe('a message that crashes its process', () => {
-  test('S25 X-14 delays its neighbors by one visibility timeout and some seconds, and is dead-lettered in the end', async (context) => {
+  test('S25, X-14: delays its neighbors by one visibility timeout and some seconds, and is dead-lettered in the end', async (context) => {
     const desk = farm(context);
     const items = ['a', 'b', killer, 'c', 'd'];
     for (const item of items) await submitted(desk, { item });
@@ -89,7 +89,7 @@ describe('a message that crashes its process', () => {
     assert.equal(deadLetter?.attempts.at(-1)?.error, noFailures);
   });
 
-  test('X-14 has an unknown outcome, and its sender is notified of that', async (context) => {
+  test('X-14: has an unknown outcome, and its sender is notified of that', async (context) => {
     const desk = farm(context);
     await submitted(desk, { item: killer });
     await desk.deliverAll();
@@ -100,7 +100,7 @@ describe('a message that crashes its process', () => {
     );
   });
 
-  test('F-110 leaves no failure count for a neighbor that is redelivered and succeeds', async (context) => {
+  test('F-110: leaves no failure count for a neighbor that is redelivered and succeeds', async (context) => {
     const desk = farm(context);
     for (const item of ['a', killer]) await submitted(desk, { item });
     await desk.deliver();
@@ -112,7 +112,7 @@ describe('a message that crashes its process', () => {
 });
 
 describe('a message that is delivered several times at once', () => {
-  test('F-110, S25 is not given up while one delivery is at work, but is after that process crashes', async (context) => {
+  test('F-110, S25: is not given up while one delivery is at work, but is after that process crashes', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     const judge = createFailurePolicy(desk.system);
     await submitted(desk);
@@ -136,7 +136,7 @@ describe('a message that is delivered several times at once', () => {
     assert.equal(desk.messages(queueNames.deadLetters(requests)).length, 1);
   });
 
-  test('F-110, S25 is not given up for an attempt that succeeded while it waited for its turn', async (context) => {
+  test('F-110, S25: is not given up for an attempt that succeeded while it waited for its turn', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     const judge = createFailurePolicy(desk.system);
     await submitted(desk);
@@ -161,7 +161,7 @@ describe('a batch', () => {
     return { ids: batchItemFailures.map(({ itemIdentifier }) => itemIdentifier), received };
   };
 
-  test('X-15 reports as failed only the failed messages, by their ids', async (context) => {
+  test('X-15: reports as failed only the failed messages, by their ids', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }), {
       around: ({ store }) => ({
         store: { ...store, load: (id) => (id === 'ord_away' ? Promise.reject(new Error('away')) : store.load(id)) },
@@ -179,7 +179,7 @@ describe('a batch', () => {
     );
   });
 
-  test('X-13 S25 with several messages for one order that cannot be applied together: only the faulty one is redelivered', async (context) => {
+  test('X-13, S25: with several messages for one order that cannot be applied together: only the faulty one is redelivered', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -198,7 +198,7 @@ describe('a batch', () => {
     assert.equal((await desk.state(orderId)).outcome, 'completed');
   });
 
-  test('S25 with a message that always fails still processes all others', async (context) => {
+  test('S25: with a message that always fails still processes all others', async (context) => {
     const desk = openDesk(
       context,
       lineOf({

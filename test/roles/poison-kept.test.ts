@@ -46,7 +46,7 @@ describe('a dead letter', () => {
     assert.ok(Buffer.byteLength(JSON.stringify(deadLetterDocument(deadLetter))) < itemBytesMax);
   });
 
-  test('S25 is kept once, although the same message arrives on the dead-letter queue several times', async (context) => {
+  test('S25: is kept once, although the same message arrives on the dead-letter queue several times', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     await desk.send(requests, 'nonsense');
     await desk.deliver(requests);
@@ -56,7 +56,7 @@ describe('a dead letter', () => {
     assert.equal(new Set(desk.announced().map(({ detail }) => detail['id'])).size, 1);
   });
 
-  test('S24 is unwrapped from an envelope only on the dead-letter queue of the queue that the envelope names', async (context) => {
+  test('S24: is unwrapped from an envelope only on the dead-letter queue of the queue that the envelope names', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     const forged = envelopeOf({
       queue: 'submissions',
@@ -79,7 +79,7 @@ describe('a dead letter', () => {
 });
 
 describe('the sender of a message that failed', () => {
-  test('L1 X-27, X-9: hears nothing of an outage: the message stays in its queue and is processed afterwards', async (context) => {
+  test('L1, X-27, X-9: hears nothing of an outage: the message stays in its queue and is processed afterwards', async (context) => {
     let isAway = true;
     const desk = openDesk(context, lineOf({ pick: nothing }), {
       around: ({ queues }) => ({
@@ -97,7 +97,7 @@ describe('the sender of a message that failed', () => {
     assert.deepEqual([await desk.deadLetter(), desk.announced(), desk.messages(replies).length], [[], [], 1]);
   });
 
-  test('X-20 may send an at-most-once request again if the operation did nothing', async (context) => {
+  test('X-20: may send an at-most-once request again if the operation did nothing', async (context) => {
     let ran = 0;
     const pick = () => {
       ran += 1;

@@ -43,7 +43,7 @@ const tracksOf = (desk: Desk): Promise<readonly unknown[]> =>
   desk.store.documents('TRACK#worker', undefined, 10).then((all) => all.map(({ id, content }) => [id, content['failures']]));
 
 describe('a message whose content cannot be processed', () => {
-  test('F-109 has each failure counted in a record of its conversation, which is its step', async (context) => {
+  test('F-109: has each failure counted in a record of its conversation, which is its step', async (context) => {
     const desk = deskWhose(context, 9);
     const orderId = await submitted(desk);
     for (const failures of [1, 2, 3]) {
@@ -52,7 +52,7 @@ describe('a message whose content cannot be processed', () => {
     }
   });
 
-  test('F-109 keeps its count across processes', async (context) => {
+  test('F-109: keeps its count across processes', async (context) => {
     const dataFolder = temporaryFolder(context);
     const desk = deskWhose(context, 9, {}, { dataFolder });
     await submitted(desk);
@@ -62,7 +62,7 @@ describe('a message whose content cannot be processed', () => {
     assert.equal((await next.deadLetter())[0]?.failures, 4);
   });
 
-  test('F-109 keeps its last ten failures, and counts them all', async (context) => {
+  test('F-109: keeps its last ten failures, and counts them all', async (context) => {
     const desk = deskWhose(context, 99, { worker: { maxFailures: 11 } });
     await submitted(desk);
     const last: number[] = [];
@@ -74,7 +74,7 @@ describe('a message whose content cannot be processed', () => {
     assert.deepEqual([deadLetter?.failures, deadLetter?.attempts.map(({ at }) => at)], [12, last.slice(-10)]);
   });
 
-  test('F-110 begins a new failure count for its conversation after a success', async (context) => {
+  test('F-110: begins a new failure count for its conversation after a success', async (context) => {
     const desk = deskWhose(context, 2);
     await submitted(desk);
     for (const comesAgain of [1, 1, 0]) assert.equal(await desk.deliver(requests), comesAgain);
@@ -83,7 +83,7 @@ describe('a message whose content cannot be processed', () => {
     assert.equal((await desk.request()).path, 'order/pack');
   });
 
-  test('F-111 ends its conversation at the fourth failure: its sender is notified, and it is dead-lettered with its failures', async (context) => {
+  test('F-111: ends its conversation at the fourth failure: its sender is notified, and it is dead-lettered with its failures', async (context) => {
     const desk = deskWhose(context, 9);
     const orderId = await submitted(desk);
     for (const comesAgain of [1, 1, 1, 0]) assert.equal(await desk.deliver(requests), comesAgain);
@@ -111,7 +111,7 @@ describe('a message whose content cannot be processed', () => {
     assert.deepEqual([processState, fault?.type, fault?.data], ['Error', 'RequestRejected', { deadLetter: deadLetter?.id }]);
   });
 
-  test('S8, F-111 causes no error reply after its deadline, because another attempt may run by then', async (context) => {
+  test('S8, F-111: causes no error reply after its deadline, because another attempt may run by then', async (context) => {
     const desk = deskWhose(context, 9);
     await submitted(desk);
     for (const comesAgain of [1, 1, 1, 0]) assert.equal(await desk.deliver(requests), comesAgain);
@@ -120,7 +120,7 @@ describe('a message whose content cannot be processed', () => {
     assert.deepEqual(desk.messages(replies), []);
   });
 
-  test('F-112 is counted while it is invisible to others, and becomes visible only afterwards', async (context) => {
+  test('F-112: is counted while it is invisible to others, and becomes visible only afterwards', async (context) => {
     const happened: [what: string, inFlight?: number][] = [];
     const around: DeskOptions['around'] = ({ store, queues }) => ({
       store: {
@@ -140,7 +140,7 @@ describe('a message whose content cannot be processed', () => {
     assert.deepEqual(happened, [['counted', 1], ['shown again']]);
   });
 
-  test('F-112 stays invisible to other readers until its failure is counted, however long that takes', async (context) => {
+  test('F-112: stays invisible to other readers until its failure is counted, however long that takes', async (context) => {
     const seen: number[] = [];
     const around: DeskOptions['around'] = ({ store, queues }) => ({
       store: {
@@ -161,7 +161,7 @@ describe('a message whose content cannot be processed', () => {
     assert.deepEqual([seen.length, Math.max(...seen)], [20, 0]);
   });
 
-  test('F-117 may fail as often as the policy of its channel says, so that an order can wait for its new customer', async (context) => {
+  test('F-117: may fail as often as the policy of its channel says, so that an order can wait for its new customer', async (context) => {
     const patient = deskWhose(context, 5, { worker: { maxFailures: 5 } });
     await submitted(patient);
     for (const comesAgain of [1, 1, 1, 1, 1, 0]) assert.equal(await patient.deliver(requests), comesAgain);
@@ -173,7 +173,7 @@ describe('a message whose content cannot be processed', () => {
     assert.equal((await strict.deadLetter()).length, 1);
   });
 
-  test('F-121 includes a message that meets a program error in the middle of a write', async (context) => {
+  test('F-121: includes a message that meets a program error in the middle of a write', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }), {
       around: ({ store }) => ({ store: { ...store, update: () => Promise.reject(new TypeError('x is not a function')) } }),
     });
@@ -183,7 +183,7 @@ describe('a message whose content cannot be processed', () => {
     assert.deepEqual((await tracksOf(desk)).length, 1);
   });
 
-  test('X-27 does not include a message that met an outage', async (context) => {
+  test('X-27: does not include a message that met an outage', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }), {
       around: ({ store }) => ({
         store: { ...store, update: () => Promise.reject(new TypeError('fetch failed', { cause: 'ECONNRESET' })) },
@@ -195,7 +195,7 @@ describe('a message whose content cannot be processed', () => {
     assert.deepEqual(await tracksOf(desk), []);
   });
 
-  test('F-122 has its failures counted apart from the late steps, which are counted in the record of the order', async (context) => {
+  test('F-122: has its failures counted apart from the late steps, which are counted in the record of the order', async (context) => {
     const desk = deskWhose(context, 9);
     const orderId = await submitted(desk);
     const failed = [[`${orderId}/order/pick`, 2]];
@@ -208,7 +208,7 @@ describe('a message whose content cannot be processed', () => {
 });
 
 describe('a message that is refused by its content', () => {
-  test('F-113 F-116 when a request has an unknown type, it is answered with an error on its first delivery and not counted', async (context) => {
+  test('F-113, F-116: when a request has an unknown type, it is answered with an error on its first delivery and not counted', async (context) => {
     const desk = deskWhose(context, 0);
     await submitted(desk);
     const request = await desk.request();
@@ -224,7 +224,7 @@ describe('a message that is refused by its content', () => {
     );
   });
 
-  test('F-113 when a message to the scheduler has an unknown type, it is dead-lettered on its first delivery, and its order continues', async (context) => {
+  test('F-113: when a message to the scheduler has an unknown type, it is dead-lettered on its first delivery, and its order continues', async (context) => {
     for (const queue of [replies, 'wake-ups']) {
       const desk = deskWhose(context, 0);
       const orderId = await submitted(desk);
@@ -242,7 +242,7 @@ describe('a message that is refused by its content', () => {
     }
   });
 
-  test('F-116 when a submission lacks an order, it is refused on the response queue of its client', async (context) => {
+  test('F-116: when a submission lacks an order, it is refused on the response queue of its client', async (context) => {
     const desk = deskWhose(context, 0);
     const responseChannel = 'redress-response-acme';
     await registerClient(desk.store, { id: 'acme', responseChannels: [responseChannel], senders: ['local'] });
@@ -254,14 +254,14 @@ describe('a message that is refused by its content', () => {
     assert.deepEqual(status, { v: 1, type: 'status', reference: 'r', idempotencyKey: 'k', seq: 1, status: 'refused', errors });
   });
 
-  test('F-116 when the policy of the channel says so, it is counted instead', async (context) => {
+  test('F-116: when the policy of the channel says so, it is counted instead', async (context) => {
     const desk = deskWhose(context, 0, { worker: { judge: 'count' } });
     await desk.send(requests, 'nonsense');
     for (const comesAgain of [1, 1, 1, 0]) assert.equal(await desk.deliver(requests), comesAgain);
     assert.equal((await desk.deadLetter())[0]?.failures, 4);
   });
 
-  test('F-118 when a heartbeat is malformed, it is dropped and the next message is processed', async (context) => {
+  test('F-118: when a heartbeat is malformed, it is dropped and the next message is processed', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -288,7 +288,7 @@ describe('a malformed message and the drop list of its channel', () => {
   ] as const;
 
   for (const [what, drop, type, kept] of rows) {
-    test(`F-118 ${what}; the next message is processed`, async (context) => {
+    test(`F-118: ${what}; the next message is processed`, async (context) => {
       const desk = openDesk(context, { ...lineOf({ pick: nothing }), channels: { worker: { drop, conversation: 'goes on' } } });
       const orderId = await submitted(desk);
       const request = await desk.request();
@@ -304,7 +304,7 @@ describe('a malformed message and the drop list of its channel', () => {
   }
 });
 
-test('F-118 a dropped message that is redelivered does not count against its conversation', async (context) => {
+test('F-118: a dropped message that is redelivered does not count against its conversation', async (context) => {
   const desk = openDesk(context, lineOf({ pick: nothing }));
   await submitted(desk);
   const request = await desk.request();
@@ -317,7 +317,7 @@ test('F-118 a dropped message that is redelivered does not count against its con
 });
 
 describe('the end of a conversation', () => {
-  test('F-114 clears the failure count of its request when a cancellation ends it', async (context) => {
+  test('F-114: clears the failure count of its request when a cancellation ends it', async (context) => {
     const desk = deskWhose(context, 9);
     const orderId = await submitted(desk);
     await desk.deliver(requests);
@@ -329,7 +329,7 @@ describe('the end of a conversation', () => {
     assert.deepEqual(await tracksOf(desk), []);
   });
 
-  test('F-114 clears the count and closes the step when an error reply ends it', async (context) => {
+  test('F-114: clears the count and closes the step when an error reply ends it', async (context) => {
     const desk = deskWhose(context, 9, { worker: { maxFailures: 0 } });
     const orderId = await submitted(desk);
     await desk.deliver(requests);
@@ -342,7 +342,7 @@ describe('the end of a conversation', () => {
     );
   });
 
-  test('F-120 can be switched off: then only a person is notified', async (context) => {
+  test('F-120: can be switched off: then only a person is notified', async (context) => {
     const desk = deskWhose(context, 9, { worker: { maxFailures: 0, conversation: 'goes on' } });
     const orderId = await submitted(desk);
     await desk.deliver(requests);
@@ -353,7 +353,7 @@ describe('the end of a conversation', () => {
 });
 
 describe('one message at a time', () => {
-  test('F-115 is a batch of one, which a channel can choose', () => {
+  test('F-115: is a batch of one, which a channel can choose', () => {
     const app = { ...lineOf({ pick: nothing }), channels: { worker: { batchSize: 1 } } };
     const sizes = topologyOf(app).flatMap(({ sources }) => sources.map(({ queue, batchSize }) => [queue, batchSize] as const));
     assert.deepEqual(
@@ -373,13 +373,13 @@ describe('the log line of a failed message', () => {
     return desk;
   }
 
-  test('F-119 names its sender, and not its content', async (context) => {
+  test('F-119: names its sender, and not its content', async (context) => {
     const desk = await failed(context, { worker: { maxFailures: 0 } });
     assert.deepEqual([lineIn(desk)['senderId'], lineIn(desk)['body']], ['local', undefined]);
     assert.equal(desk.log.filter((line) => /green tea|no such customer/.test(line)).length, 0);
   });
 
-  test('F-119 names its content and not its sender if the policy says so, and its failures omit the sender too', async (context) => {
+  test('F-119: names its content and not its sender if the policy says so, and its failures omit the sender too', async (context) => {
     const desk = await failed(context, { worker: { maxFailures: 0, logsBody: true, logsSender: false } });
     assert.equal(lineIn(desk)['senderId'], undefined);
     assert.match(String(lineIn(desk)['body']), /green tea/);

@@ -68,7 +68,7 @@ describe('an order with more work at once than one write holds', () => {
     ['sums', { numbers: Array.from({ length: 1000 }, () => 1) }, 1000],
     ['counts', {}, 900],
   ] as const)
-    test(`F-84 F-87 S23 runs a loop without steps in portions, continued by a wake-up or by the supervisor: ${workflow}`, async (context) => {
+    test(`F-84, F-87, S23: runs a loop without steps in portions, continued by a wake-up or by the supervisor: ${workflow}`, async (context) => {
       const desk = openDesk(context, app);
       const orderId = await submitted(desk, order, { workflow });
       let [writes, largest, lost] = [0, 0, true];
@@ -87,7 +87,7 @@ describe('an order with more work at once than one write holds', () => {
       );
     });
 
-  test('S23 faults the activity that starts more than a state can hold, and the submission is answered', async (context) => {
+  test('S23: faults the activity that starts more than a state can hold, and the submission is answered', async (context) => {
     const desk = openDesk(context, app);
     const { processState, fault } = await desk.state(await submitted(desk, {}, { workflow: 'side-by-side' }));
     assert.deepEqual([processState, fault?.type, fault?.source], ['Error', 'StateTooLarge', 'order']);
@@ -97,7 +97,7 @@ describe('an order with more work at once than one write holds', () => {
   for (const writesAndSendsAtomically of [true, false])
     for (const workflow of ['says', 'asks'])
       for (const bytes of [45_000, 60_000, 90_000])
-        test(`S23 reports a fault or a question of ${bytes} bytes as it is, or as StateTooLarge (${workflow}, ${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
+        test(`S23: reports a fault or a question of ${bytes} bytes as it is, or as StateTooLarge (${workflow}, ${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
           const desk = openDesk(context, app, { writesAndSendsAtomically });
           const orderId = await submitted(desk, {}, { workflow });
           await desk.answer(await desk.request(), ok('x'.repeat(bytes)));

@@ -126,7 +126,7 @@ describe('the process state of an order', () => {
     recover: fc.constantFrom('step' as const, 'order' as const),
   };
 
-  test('F-04 is always one of four, changes only along legal transitions, and ends at Processed', {
+  test('F-04: is always one of four, changes only along legal transitions, and ends at Processed', {
     timeout: 120_000,
   }, async (context) => {
     const ends = new Set<string>();

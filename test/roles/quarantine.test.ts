@@ -52,7 +52,7 @@ async function wake(desk: Desk, ...orderIds: readonly string[]): Promise<number>
 
 describe('an order whose record cannot be read', () => {
   for (const { writesAndSendsAtomically, how } of modes) {
-    test(`F-63 is put into Error once, and its instance is not changed (${how})`, async (context) => {
+    test(`F-63: is put into Error once, and its instance is not changed (${how})`, async (context) => {
       const desk = openDesk(context, line, { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       write(desk, orderId, 'blob', '{"state":{"pha');
@@ -78,7 +78,7 @@ describe('an order whose record cannot be read', () => {
       ]);
     });
 
-    test(`F-63 still sends its submitter the status messages that were not yet sent (${how})`, async (context) => {
+    test(`F-63: still sends its submitter the status messages that were not yet sent (${how})`, async (context) => {
       let away = true;
       const desk = openDesk(context, line, { writesAndSendsAtomically, around: sendingFails('mine', () => away) });
       await registerClient(desk.store, { id: 'acme', responseChannels: ['mine'], senders: [] });
@@ -99,7 +99,7 @@ describe('an order whose record cannot be read', () => {
     });
   }
 
-  test('F-63 when the event bus fails, the announcement is retried with growing pauses, up to a minute', async (context) => {
+  test('F-63: when the event bus fails, the announcement is retried with growing pauses, up to a minute', async (context) => {
     const desk = openDesk(context, line, {
       writesAndSendsAtomically: false,
       around: (ports) => ({ ...ports, publisher: { publish: async () => Promise.reject(new Error('The bus is gone.')) } }),
@@ -117,7 +117,7 @@ describe('an order whose record cannot be read', () => {
     assert.ok(Math.max(...pauses) > 59_000 && Math.max(...pauses) <= 60_000);
   });
 
-  test('F-63 does not stop the others of its batch, and the host emits an event', async (context) => {
+  test('F-63: does not stop the others of its batch, and the host emits an event', async (context) => {
     const heard: SystemEvents['servicesExceptionNotHandled'][] = [];
     const desk = openDesk(context, lineOf({ pick: nothing }), {
       variables: { CLAIM_ON_SUBMIT: 'off' },
@@ -136,7 +136,7 @@ describe('an order whose record cannot be read', () => {
     );
   });
 
-  test('F-63 with unreadable attributes is announced without a write, and all others are processed', async (context) => {
+  test('F-63: with unreadable attributes is announced without a write, and all others are processed', async (context) => {
     const system = await started(context, lineOf({ pick: nothing }), { variables: { CLAIM_ON_SUBMIT: 'off' } });
     const [good, broken, other] = [await submitted(system), await submitted(system), await submitted(system)];
     write(system, broken, 'head', '{"rev":1,');
@@ -151,7 +151,7 @@ describe('an order whose record cannot be read', () => {
     assert.equal(rowOf(system, broken).head, '{"rev":1,');
   });
 
-  test('F-63 with an unreadable order row is announced without a write, too', async (context) => {
+  test('F-63: with an unreadable order row is announced without a write, too', async (context) => {
     const dataFolder = temporaryFolder(context);
     const before = openDesk(context, line, { dataFolder, variables: { CLAIM_ON_SUBMIT: 'off' } });
     const orderId = await submitted(before);
@@ -161,7 +161,7 @@ describe('an order whose record cannot be read', () => {
     assert.equal((await desk.store.head(orderId))?.fault?.type, 'RecordUnreadable');
   });
 
-  test('F-63 stays finished if it was finished, whatever the damage', async (context) => {
+  test('F-63: stays finished if it was finished, whatever the damage', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('pick')));
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -174,7 +174,7 @@ describe('an order whose record cannot be read', () => {
     assert.deepEqual(typesOf(desk.announced()), ['Service Exception']);
   });
 
-  test('F-63, F-160 with damage anywhere in its instance stops no queue: it continues, or is put into Error', async (context) => {
+  test('F-63, F-160: with damage anywhere in its instance stops no queue: it continues, or is put into Error', async (context) => {
     const outcomes = new Map<string, number>();
     for (let at = 0; at < 600; at += 3) {
       const desk = openDesk(context, line);
@@ -204,7 +204,7 @@ describe('an order whose workflow version is unknown', () => {
   };
 
   for (const claim of ['on', 'off']) {
-    test(`F-63 is put into Error, and continues when its version is deployed again (claimed on submission: ${claim})`, async (context) => {
+    test(`F-63: is put into Error, and continues when its version is deployed again (claimed on submission: ${claim})`, async (context) => {
       const dataFolder = temporaryFolder(context);
       const old = folderDesk(context, dataFolder, [1], { variables: { CLAIM_ON_SUBMIT: claim } });
       const orderId = await submitted(old);
@@ -222,7 +222,7 @@ describe('an order whose workflow version is unknown', () => {
     });
   }
 
-  test('F-63 X-35 and whose record a newer program wrote is left to that program; a person is notified only after an hour', async (context) => {
+  test('F-63, X-35: if a newer program wrote its record, it is left to that program; a person is notified only after an hour', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -248,7 +248,7 @@ describe('an order whose workflow version is unknown', () => {
     );
   });
 
-  test('F-63 X-35 is left to a process of that version for an hour, and then a person is notified', async (context) => {
+  test('F-63, X-35: is left to a process of that version for an hour, and then a person is notified', async (context) => {
     const dataFolder = temporaryFolder(context);
     const both = folderDesk(context, dataFolder, [1, 2]);
     const orderId = await submitted(both);
@@ -285,7 +285,7 @@ describe('an order whose record can be read again', () => {
     assert.equal((await resubmit(desk, orderId)).outcome, 'done');
   }
 
-  test('F-63 F-60 continues where it stopped, under the same idempotency keys', async (context) => {
+  test('F-63, F-60: continues where it stopped, under the same idempotency keys', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     await desk.answer(await desk.request());
@@ -297,7 +297,7 @@ describe('an order whose record can be read again', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processed');
   });
 
-  test('F-63 keeps its RecordUnreadable fault until it is resubmitted, even if a reply arrives first', async (context) => {
+  test('F-63: keeps its RecordUnreadable fault until it is resubmitted, even if a reply arrives first', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -313,7 +313,7 @@ describe('an order whose record can be read again', () => {
     assert.equal((await desk.request()).path, 'order/pack', 'the reply was kept');
   });
 
-  test('F-63 F-89 keeps waiting if it was waiting, and repeats nothing', async (context) => {
+  test('F-63, F-89: keeps waiting if it was waiting, and repeats nothing', async (context) => {
     const worker = defineAgent('worker', {
       pick: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
       pack: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
@@ -336,7 +336,7 @@ describe('an order whose record can be read again', () => {
     assert.equal((await desk.request()).path, 'order/pack');
   });
 
-  test('F-63 F-60 L1: continues its compensation', async (context) => {
+  test('F-63, F-60, L1: continues its compensation', async (context) => {
     const worker = defineAgent('worker', {
       pick: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
       putBack: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
@@ -361,7 +361,7 @@ describe('an order whose record can be read again', () => {
     assert.deepEqual([processState, outcome], ['Processed', 'canceled']);
   });
 
-  test('F-63 F-50 is claimed by its resubmission if it had been reset', async (context) => {
+  test('F-63, F-50: is claimed by its resubmission if it had been reset', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('pick', 'pack'), { recover: 'order' }));
     const orderId = await submitted(desk);
     const before = await desk.request();

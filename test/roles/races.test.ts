@@ -34,7 +34,7 @@ const losing = (races: { left: number; lost: number }) =>
   });
 
 describe('a message whose write loses a race', () => {
-  test('F-13 is applied to the winning record, in the same invocation', async (context) => {
+  test('F-13: is applied to the winning record, in the same invocation', async (context) => {
     const races = { left: attemptsMax - 1, lost: 0 };
     const desk = openDesk(context, line, { around: losing(races) });
     const orderId = await submitted(desk);
@@ -44,7 +44,7 @@ describe('a message whose write loses a race', () => {
     assert.deepEqual(desk.messages('worker-replies'), []);
   });
 
-  test('F-13 S15 is retried after pauses whose length depends on the order and the attempt', async (context) => {
+  test('F-13, S15: is retried after pauses whose length depends on the order and the attempt', async (context) => {
     const time = manualClock();
     const slept: number[] = [];
     const clock = { ...time, sleep: (ms: number, signal?: AbortSignal) => noting(slept, ms, time.sleep(ms, signal)) };
@@ -60,7 +60,7 @@ describe('a message whose write loses a race', () => {
   });
 
   for (const writesAndSendsAtomically of [true, false]) {
-    test(`F-13 is requeued after five lost races and acknowledged, so that it never becomes a dead letter (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
+    test(`F-13: is requeued after five lost races and acknowledged, so that it never becomes a dead letter (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
       const races = { left: attemptsMax, lost: 0 };
       const desk = openDesk(context, line, { writesAndSendsAtomically, around: losing(races) });
       await submitted(desk);
@@ -86,7 +86,7 @@ describe('an order whose lease another host holds', () => {
     return lease;
   };
 
-  test('F-26 F-27 has its message requeued until the lease ends, and the message then meets the state that the holder left', async (context) => {
+  test('F-26, F-27: has its message requeued until the lease ends, and the message then meets the state that the holder left', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -107,7 +107,7 @@ describe('an order whose lease another host holds', () => {
     assert.equal((await desk.request()).path, 'order/pack', 'the reply still counts, because it was sent in time');
   });
 
-  test('F-26 has its wake-up requeued as well, for a quarter of an hour at most', async (context) => {
+  test('F-26: has its wake-up requeued as well, for a quarter of an hour at most', async (context) => {
     const desk = openDesk(context, line, { variables: { CLAIM_ON_SUBMIT: 'off' } });
     const orderId = await submitted(desk);
     await leased(desk, orderId, 'host-two', 3_600_000);
@@ -117,7 +117,7 @@ describe('an order whose lease another host holds', () => {
     assert.equal((await desk.queues.depth('wake-ups')).visible, 1);
   });
 
-  test('F-26 is continued by the holder itself, and by any host after the lease has expired', async (context) => {
+  test('F-26: is continued by the holder itself, and by any host after the lease has expired', async (context) => {
     const desk = openDesk(context, line, { hostId: 'host-one' });
     const orderId = await submitted(desk);
     await leased(desk, orderId, 'host-one');
@@ -133,7 +133,7 @@ describe('an order whose lease another host holds', () => {
     assert.equal((await desk.request()).orderId, other.orderId);
   });
 
-  test('F-26 has two messages on two nodes both processed, the second on the state that the first left', async (context) => {
+  test('F-26: has two messages on two nodes both processed, the second on the state that the first left', async (context) => {
     const step = operation({ input: z.object({}), output: z.object({}), run: () => ({}) });
     const worker = defineAgent('worker', { left: step, right: step, last: step });
     const app = defineApp({

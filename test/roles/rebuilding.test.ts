@@ -85,7 +85,7 @@ const confirmedAndUndone = (path: string, input: unknown): readonly (readonly [s
 
 describe('an order with an unreadable instance can still be compensated', () => {
   for (const { writesAndSendsAtomically, how } of modes) {
-    test(`F-160, F-29 when its state is lost but its journal is not, it continues as if nothing had happened (${how})`, async (context) => {
+    test(`F-160, F-29: when its state is lost but its journal is not, it continues as if nothing had happened (${how})`, async (context) => {
       const desk = openDesk(context, app, { writesAndSendsAtomically });
       const { orderId, ship } = await shipping(desk);
       damage(desk, withoutState);
@@ -97,7 +97,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
       assert.equal(journal.filter(({ type }) => type === 'StepRequested').length, 3, 'nothing is requested again');
     });
 
-    test(`F-160 when its events do not lead to what its journal recorded, a person decides, and sees the line (${how})`, async (context) => {
+    test(`F-160: when its events do not lead to what its journal recorded, a person decides, and sees the line (${how})`, async (context) => {
       const desk = openDesk(context, app, { writesAndSendsAtomically });
       const { orderId } = await damaged(desk, (blob) => withoutState(blob).replace(/"completeBy":\d+/, '"completeBy":1'));
       const { fault, open } = await desk.state(orderId);
@@ -109,7 +109,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
       );
     });
 
-    test(`F-29 when its state is lost, and the events of its journal do not fit, its facts say what to undo, and unknown outcomes are confirmed first (${how})`, async (context) => {
+    test(`F-29: when its state is lost, and the events of its journal do not fit, its facts say what to undo, and unknown outcomes are confirmed first (${how})`, async (context) => {
       const desk = openDesk(context, app, { writesAndSendsAtomically });
       const { orderId, ship } = await damaged(desk, (blob) => withoutState(blob).replace(/"completeBy":\d+/, '"completeBy":1'));
       assert.equal((await instruct(desk, orderId, 'compensate')).outcome, 'done');
@@ -132,7 +132,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
       assert.ok(journal.some((entry) => entry.type === 'InstanceRebuilt' && entry.whole));
     });
 
-    test(`F-29 when its journal is lost as well, every possible request is confirmed under its key, then undone (${how})`, async (context) => {
+    test(`F-29: when its journal is lost as well, every possible request is confirmed under its key, then undone (${how})`, async (context) => {
       const desk = openDesk(context, app, { writesAndSendsAtomically });
       const { orderId } = await damaged(desk, () => '{"half');
       assert.equal((await instruct(desk, orderId, 'compensate', true)).outcome, 'planned');
@@ -160,7 +160,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
     assert.equal((await desk.state(orderId)).epoch, 2);
   });
 
-  test('F-29, X-35 when a newer program has just written the record, it does not count as damaged', async (context) => {
+  test('F-29, X-35: when a newer program has just written the record, it does not count as damaged', async (context) => {
     let newer = 0;
     const around = ({ store }: { readonly store: Store }) => ({
       store: {
@@ -178,7 +178,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
     assert.ok((await journalOf(desk, orderId)).every(({ type }) => type !== 'InstanceRebuilt'));
   });
 
-  test('F-160 when a message finds it lost and changes nothing, the rebuilt state is stored all the same', async (context) => {
+  test('F-160: when a message finds it lost and changes nothing, the rebuilt state is stored all the same', async (context) => {
     const desk = openDesk(context, app);
     const { orderId } = await shipping(desk);
     const before = decodeInstance(await desk.state(orderId));
@@ -191,7 +191,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
     assert.equal(decodeInstance(await desk.state(orderId)).seq, seq, 'once');
   });
 
-  test('F-160 when its record is readable but inconsistent, it is rebuilt the same way', async (context) => {
+  test('F-160: when its record is readable but inconsistent, it is rebuilt the same way', async (context) => {
     const desk = openDesk(context, app);
     const { orderId, ship } = await shipping(desk);
     damage(desk, (blob) => blob.replace('"order/ship":[', '"order/nowhere":['));
@@ -200,7 +200,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
     assert.deepEqual([outcome, fault, desk.announced()], ['completed', null, []]);
   });
 
-  test('F-29 when it was in Error before the damage, but not if it was resubmitted, because those idempotency keys may be unknown', async (context) => {
+  test('F-29: when it was in Error before the damage, but not if it was resubmitted, because those idempotency keys may be unknown', async (context) => {
     const desk = openDesk(context, app);
     const blockedOrder = async (): Promise<string> => {
       const orderId = await submitted(desk);
@@ -228,7 +228,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
     );
   });
 
-  test('F-29 or terminated, but not resubmitted, because its position is unknown', async (context) => {
+  test('F-29: or terminated, but not resubmitted, because its position is unknown', async (context) => {
     const desk = openDesk(context, app);
     const { orderId } = await damaged(desk, () => 'x');
     await assert.rejects(
@@ -239,7 +239,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
     assert.deepEqual([(await desk.state(orderId)).outcome, await desk.requests()], ['terminated', []]);
   });
 
-  test('F-29 unless the order row itself is damaged: then its content is unknown, and the instruction is infeasible', async (context) => {
+  test('F-29: unless the order row itself is damaged: then its content is unknown, and the instruction is infeasible', async (context) => {
     const dataFolder = temporaryFolder(context);
     const before = openDesk(context, app, { dataFolder });
     const { orderId } = await damaged(before, () => 'x');
@@ -268,7 +268,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
     assert.equal(journal.filter(({ type }) => type === 'OrderSubmitted').length, 1);
   });
 
-  test('F-29 unless lines are missing in the middle of its journal, because then the effects until there are unknown', async (context) => {
+  test('F-29: unless lines are missing in the middle of its journal, because then the effects until there are unknown', async (context) => {
     const desk = openDesk(context, app);
     const { orderId } = await damaged(desk, (blob) => {
       const { seq, tail } = JSON.parse(blob) as { readonly seq: number; readonly tail: readonly unknown[] };
@@ -285,7 +285,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
     });
   });
 
-  test('F-29 unless an outcome cannot be confirmed: the order says so, and nothing is undone', async (context) => {
+  test('F-29: unless an outcome cannot be confirmed: the order says so, and nothing is undone', async (context) => {
     const needy = defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, ({ order }) => {
       const charge = shop.charge(order).undo(({ id }) => shop.refund({ id }));
       return sequence(

@@ -24,7 +24,7 @@ async function firstRequest(context: TestContext, options: DeskOptions = {}): Pr
 const good = ok({ id: 'r-1' });
 
 describe('a reply is accepted', () => {
-  test('F-38 when it is valid and in time: the step closes and the order continues to its end', async (context) => {
+  test('F-38: when it is valid and in time: the step closes and the order continues to its end', async (context) => {
     const { desk, orderId, request } = await firstRequest(context);
     await desk.answer(request, good, { agent: 'first' });
     await desk.answer(await desk.request('second'), good, { agent: 'second' });
@@ -32,7 +32,7 @@ describe('a reply is accepted', () => {
     assert.deepEqual([processState, outcome], ['Processed', 'completed']);
   });
 
-  test('F-38 if it was sent in time and arrives late, as long as no new attempt was requested', async (context) => {
+  test('F-38: if it was sent in time and arrives late, as long as no new attempt was requested', async (context) => {
     const { desk, orderId, request } = await firstRequest(context);
     const sentAt = desk.clock.now() + 9_999;
     await desk.clock.advance(60_000);
@@ -94,7 +94,7 @@ describe('a reply is not accepted', () => {
     ],
   ];
   for (const [what, answer] of wrongs) {
-    test(`F-38 when it ${what}; the valid reply after it is accepted`, async (context) => {
+    test(`F-38: when it ${what}; the valid reply after it is accepted`, async (context) => {
       const { desk, orderId, request } = await firstRequest(context);
       const before = await desk.state(orderId);
       await answer(request, desk, orderId);
@@ -107,7 +107,7 @@ describe('a reply is not accepted', () => {
     });
   }
 
-  test('F-38 when it is not a message: it is dead-lettered at once, and its neighbors are accepted', async (context) => {
+  test('F-38: when it is not a message: it is dead-lettered at once, and its neighbors are accepted', async (context) => {
     const { desk, request } = await firstRequest(context);
     for (const nonsense of ['', '{', '[]', 'null', '{"v":1,"type":"reply"}']) await desk.send('first-replies', nonsense);
     await desk.send('first-replies', replyTo(request, good, desk.clock.now()));
@@ -134,7 +134,7 @@ describe('a reply that arrives too late changes nothing', () => {
     assert.equal(desk.telemetry.counts()['staleReply'], stale + 1);
   }
 
-  test('F-42 after a new attempt was requested', async (context) => {
+  test('F-42: after a new attempt was requested', async (context) => {
     const { desk, orderId, request } = await firstRequest(context);
     const sentAt = desk.clock.now();
     await desk.clock.advance(10_000);
@@ -144,7 +144,7 @@ describe('a reply that arrives too late changes nothing', () => {
     await changesNothing(desk, orderId, request, failed('Broken'), sentAt);
   });
 
-  test('F-42 F-50 after the order was reset, before and after its next claim', async (context) => {
+  test('F-42, F-50: after the order was reset, before and after its next claim', async (context) => {
     const reset = openDesk(context, { ...app, workflows: app.workflows.map((workflow) => ({ ...workflow, recover: 'order' as const })) });
     const orderId = await submitted(reset);
     const request = await reset.request('first');
@@ -159,7 +159,7 @@ describe('a reply that arrives too late changes nothing', () => {
     await changesNothing(reset, orderId, request, good, sentAt);
   });
 
-  test('F-42 after its step was answered, and after the end of the order', async (context) => {
+  test('F-42: after its step was answered, and after the end of the order', async (context) => {
     const { desk, orderId, request } = await firstRequest(context);
     await desk.answer(request, good, { agent: 'first' });
     const last = await desk.request('second');
@@ -169,7 +169,7 @@ describe('a reply that arrives too late changes nothing', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processed');
   });
 
-  test('F-42 for an unknown order: it is acknowledged and counted', async (context) => {
+  test('F-42: for an unknown order: it is acknowledged and counted', async (context) => {
     const { desk, request } = await firstRequest(context);
     const orderId = 'ord_unknown';
     await desk.answer({ ...request, orderId, requestId: request.requestId.replace(request.orderId, orderId) }, good, { agent: 'first' });
@@ -186,7 +186,7 @@ describe('when no reply arrives', () => {
   };
   const overdue = { processState: 'Processing', isOverdue: true, lockedBy: 'host-one', epoch: 1, rev: 1, failureCount: 0 };
 
-  test('F-40 after the deadline the record stays as it is: Processing, with a deadline in the past', async (context) => {
+  test('F-40: after the deadline the record stays as it is: Processing, with a deadline in the past', async (context) => {
     const { desk, orderId, request } = await firstRequest(context);
     await desk.clock.advance(10_001);
     assert.deepEqual(await picture(desk, orderId), overdue);
@@ -196,7 +196,7 @@ describe('when no reply arrives', () => {
     assert.deepEqual(await picture(desk, orderId), overdue, 'neither the late reply nor a read causes a write');
   });
 
-  test('F-41 a crashed agent, a silent agent and a lost request look the same, and the supervisor treats them alike', async (context) => {
+  test('F-41: a crashed agent, a silent agent and a lost request look the same, and the supervisor treats them alike', async (context) => {
     const ends: Json[] = [];
     const silent = lineOf({ pick: () => new Promise(() => {}) });
     const crashing = lineOf({ pick: () => ({}) });
@@ -229,7 +229,7 @@ describe('when no reply arrives', () => {
     ]);
   });
 
-  test('F-40 the former host writes nothing more once another host has claimed the order', async (context) => {
+  test('F-40: the former host writes nothing more once another host has claimed the order', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('pick', 'pack'), { recover: 'order' }));
     const orderId = await submitted(desk);
     const stale = await desk.state(orderId);

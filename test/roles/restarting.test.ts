@@ -38,7 +38,7 @@ async function charged(context: TestContext) {
 const codesOf = (answer: Awaited<ReturnType<Awaited<ReturnType<typeof charged>>['instruct']>>) =>
   answer.outcome === 'infeasible' ? answer.refusals.map(({ code, path, pointer }) => [code, path ?? pointer]) : answer.outcome;
 
-test('F-60 a restart without an undo is refused while effects stand, unless they may stay', async (context) => {
+test('F-60: a restart without an undo is refused while effects stand, unless they may stay', async (context) => {
   const { desk, orderId, instruct } = await charged(context);
   const restart = { kind: 'restart', undoFirst: false } as const;
   assert.deepEqual(codesOf(await instruct(restart)), [['effects-stand', 'order/charge']]);
@@ -55,7 +55,7 @@ test('F-60 a restart without an undo is refused while effects stand, unless they
   assert.deepEqual([next?.order.restartedFrom, next?.order.client, next?.state.processState], [orderId, 'test', 'Processing']);
 });
 
-test('F-60 a restart with an undo first begins the new order after the last undo, with its own body and version', async (context) => {
+test('F-60: a restart with an undo first begins the new order after the last undo, with its own body and version', async (context) => {
   const { desk, orderId, instruct } = await charged(context);
   const order = { card: '[secret]', item: 'coffee' };
   assert.deepEqual(codesOf(await instruct({ kind: 'restart', undoFirst: true, version: 3 })), [['version-differs', '/version']]);
@@ -80,7 +80,7 @@ test('F-60 a restart with an undo first begins the new order after the last undo
   assert.deepEqual(await desk.requests(), [], 'a repetition begins no other order');
 });
 
-test('F-60 an order that is terminated while it is undone for its restart has no successor', async (context) => {
+test('F-60: an order that is terminated while it is undone for its restart has no successor', async (context) => {
   const { desk, orderId, instruct } = await charged(context);
   await instruct({ kind: 'restart', undoFirst: true });
   assert.equal((await instruct({ kind: 'terminate' })).outcome, 'done');

@@ -71,7 +71,7 @@ const standing = async (desk: Desk, orderId: string, seq: number) => {
 const closedByRestore = { exception: 'supervisor', task: 'resolved', reason: 'The order was restored to an earlier moment.' };
 const open = { exception: 'open', task: 'open', reason: undefined };
 
-describe('the causes since the backup of a restored order (X-37)', () => {
+describe('X-37: the causes since the backup of a restored order', () => {
   test('An order at work that had stopped since has its exception and its task closed, and gives their number to no other cause', async (context) => {
     const { desk, orderId } = await ordered(context);
     const backup = await desk.state(orderId);
@@ -86,7 +86,7 @@ describe('the causes since the backup of a restored order (X-37)', () => {
     assert.deepEqual([await standing(desk, orderId, 1), await standing(desk, orderId, 2)], [closedByRestore, open]);
   });
 
-  test('A finished order whose undo for its caller keeps failing since has that cause closed and stays finished (F-103)', async (context) => {
+  test('F-103: a finished order whose undo for its caller keeps failing since has that cause closed and stays finished', async (context) => {
     const { desk, finished } = await finishedOrder(context);
     await restore(desk, finished, writtenSince(finished, opened(finished, { ...cause, name: 'undo/order/charge', isUndo: true }, 5)));
     assert.deepEqual(await standing(desk, finished.orderId, 1), closedByRestore);
@@ -94,7 +94,7 @@ describe('the causes since the backup of a restored order (X-37)', () => {
     assert.deepEqual({ processState, outbox, worklist, causes }, { processState: 'Processed', outbox: [], worklist: null, causes: 1 });
   });
 
-  test('A finished order that is inconsistent since keeps the exception until a person acknowledges it (F-152)', async (context) => {
+  test('F-152: a finished order that is inconsistent since keeps the exception until a person acknowledges it', async (context) => {
     const { desk, finished } = await finishedOrder(context);
     const { orderId } = finished;
     await restore(desk, finished, writtenSince(finished, reported(finished, cause, 5)));

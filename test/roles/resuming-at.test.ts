@@ -63,7 +63,7 @@ async function packed(context: TestContext) {
 const keyed = (requests: readonly Request[]) =>
   requests.map(({ operation: name, idempotencyKey, input }) => [name, idempotencyKey.slice(-1), (input as { id?: string }).id]);
 
-test('F-60 an order goes on at an earlier step: what was done since is undone, newest first, and runs again under new keys', async (context) => {
+test('F-60: an order goes on at an earlier step: what was done since is undone, newest first, and runs again under new keys', async (context) => {
   const { desk, orderId, instruct, playOut } = await packed(context);
   const resume = { kind: 'resume-at', path: 'order/retry/charge', undoBetween: true } as const;
   const planned = await instruct(resume, true);
@@ -84,7 +84,7 @@ test('F-60 an order goes on at an earlier step: what was done since is undone, n
   assert.equal((await desk.state(orderId)).outcome, 'completed');
 });
 
-test('F-60 an order goes back without an undo: what was done stays done, and only what was not is requested', async (context) => {
+test('F-60: an order goes back without an undo: what was done stays done, and only what was not is requested', async (context) => {
   const { desk, orderId, instruct, playOut } = await packed(context);
   await instruct({ kind: 'resume-at', path: 'order/retry', undoBetween: false });
   assert.deepEqual(keyed(await playOut()), [
@@ -94,7 +94,7 @@ test('F-60 an order goes back without an undo: what was done stays done, and onl
   assert.equal((await desk.state(orderId)).outcome, 'completed');
 });
 
-test('F-60 an order goes on behind a blocked step, and cannot go into a branch', async (context) => {
+test('F-60: an order goes on behind a blocked step, and cannot go into a branch', async (context) => {
   const { desk, orderId, instruct, playOut } = await packed(context);
   const branch = await instruct({ kind: 'resume-at', path: 'order/parallel/tell', undoBetween: false });
   assert.deepEqual(branch.outcome === 'infeasible' && branch.refusals.map(({ code }) => code), ['other-branch']);

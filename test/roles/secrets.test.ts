@@ -90,7 +90,7 @@ async function played(
 
 describe('a secret of an order', () => {
   for (const writesAndSendsAtomically of [true, false]) {
-    test(`S24 F-34 reaches the agent that needs it, and no other view (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
+    test(`S24, F-34: reaches the agent that needs it, and no other view (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
       const given: Json[] = [];
       const {
         desk,
@@ -149,12 +149,12 @@ describe('a secret of an order', () => {
     ['a valid output', (input) => ({ ...paid, id: input.card, echo: { body: quote(input.card), pin: input.pin } })],
   ];
   for (const [where, answer] of leaks) {
-    test(`S24 is redacted where a service quotes it in ${where}`, async (context) => {
+    test(`S24: is redacted where a service quotes it in ${where}`, async (context) => {
       assert.deepEqual((await played(context, shop(answer))).leaks, []);
     });
   }
 
-  test('S24 in the output of a step is redacted where the next service quotes it', async (context) => {
+  test('S24: in the output of a step is redacted where the next service quotes it', async (context) => {
     const {
       desk,
       orderId,
@@ -171,7 +171,7 @@ describe('a secret of an order', () => {
     assert.equal((await desk.state(orderId)).fault?.message, 'the till said no to [secret]');
   });
 
-  test('S24 is redacted where the end of a long message cuts it', async (context) => {
+  test('S24: is redacted where the end of a long message cuts it', async (context) => {
     const tooLong = ({ token: quoted }: { token: string }) => `${'x'.repeat(2048 - 6)}${quoted}`;
     const { desk, orderId } = await played(
       context,
@@ -184,7 +184,7 @@ describe('a secret of an order', () => {
     assert.match(message, /^x+\[secre…$/);
   });
 
-  test('S24 in the output of a step is redacted where the service that undoes it quotes it', async (context) => {
+  test('S24: in the output of a step is redacted where the service that undoes it quotes it', async (context) => {
     const refunds: Json[] = [];
     const till = defineAgent('worker', {
       charge: operation({ input: z.object({}), output: z.object({ token: secret(z.string()) }), run: () => ({ token }) }),
@@ -222,7 +222,7 @@ describe('a secret of an order', () => {
       assert.throws(() => defineWorkflow('shop', { version: 1, order: Order }, () => worker.work({ text })), refusal);
   });
 
-  test('S24 is redacted in an output even if it is short', async (context) => {
+  test('S24: is redacted in an output even if it is short', async (context) => {
     const { desk, orderId } = await played(
       context,
       shop(() => ({ id: 'c-1', token: 'abc' })),
@@ -233,7 +233,7 @@ describe('a secret of an order', () => {
     assert.deepEqual(closed && 'output' in closed && closed.output, { id: 'c-1', token: '[secret]' });
   });
 
-  test('S24 in a malformed request is not quoted in the log', async (context) => {
+  test('S24: in a malformed request is not quoted in the log', async (context) => {
     const desk = openDesk(
       context,
       shop(() => paid),

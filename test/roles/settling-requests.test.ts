@@ -26,22 +26,22 @@ const faultsOf = async (...options: Parameters<typeof confirmation>) => {
 };
 
 describe('an agent that confirms an outcome', () => {
-  test('S11 looks it up by the idempotency key, and a found effect was done', async (context) => {
+  test('S11: looks it up by the idempotency key, and a found effect was done', async (context) => {
     const { results, ran } = await confirmation(context, { lookup: (key) => ({ id: key }) }, { idempotencyKey: 'k-1' });
     assert.deepEqual([results, ran], [[{ status: 'succeeded', output: { id: 'k-1' } }], 0]);
   });
 
-  test('S11 replies definitely that it was not done when nothing is found', async (context) => {
+  test('S11: replies definitely that it was not done when nothing is found', async (context) => {
     assert.deepEqual(await faultsOf(context, { lookup: async () => undefined }), [['NotDone', true, false]]);
   });
 
-  test('F-37 looks again after a transient failure', async (context) => {
+  test('F-37: looks again after a transient failure', async (context) => {
     let looked = 0;
     const lookup = () => (++looked < 3 ? Promise.reject(new TransientFailure('busy')) : { id: 'c-1' });
     assert.deepEqual((await confirmation(context, { lookup })).results, [{ status: 'succeeded', output: { id: 'c-1' } }]);
   });
 
-  test('F-39 sends no reply when the lookup does not answer in time', async (context) => {
+  test('F-39: sends no reply when the lookup does not answer in time', async (context) => {
     assert.deepEqual((await confirmation(context, { lookup: () => new Promise<undefined>(() => {}) })).results, []);
   });
 
@@ -49,29 +49,29 @@ describe('an agent that confirms an outcome', () => {
     ['the service refuses the lookup', () => Promise.reject(new PermanentFailure('Forbidden', 'not for you')), 'Forbidden'],
     ['the lookup returns an invalid output', () => ({ id: 7 }), 'InvalidReply'],
   ] as const)
-    test(`S11 never replies that it was not done because ${what}`, async (context) => {
+    test(`S11: never replies that it was not done because ${what}`, async (context) => {
       assert.deepEqual(await faultsOf(context, { lookup }), [[type, true, true]]);
     });
 
-  test('S11 needs no valid input for a lookup', async (context) => {
+  test('S11: needs no valid input for a lookup', async (context) => {
     const { results } = await confirmation(context, { lookup: () => ({ id: 'c-1' }) }, { input: null });
     assert.equal(results[0]?.status, 'succeeded');
   });
 
-  test('S11 does not take an unknown operation or a refused input for a proof that it was not done', async (context) => {
+  test('S11: does not take an unknown operation or a refused input for a proof that it was not done', async (context) => {
     assert.deepEqual(await faultsOf(context, {}, { operation: 'burn' }), [['RequestRefused', false, true]]);
     assert.deepEqual(await faultsOf(context, {}, { input: null }), [['RequestRefused', true, true]]);
   });
 
-  test('S11 runs an operation without a lookup under the same key, because the service then repeats nothing', async (context) => {
+  test('S11: runs an operation without a lookup under the same key, because the service then repeats nothing', async (context) => {
     assert.deepEqual((await confirmation(context, {})).results, [{ status: 'succeeded', output: { id: 'ran 1' } }]);
   });
 
-  test('X-20 does not run an at-most-once operation, and replies that the outcome is unknown', async (context) => {
+  test('X-20: does not run an at-most-once operation, and replies that the outcome is unknown', async (context) => {
     assert.deepEqual(await faultsOf(context, { atMostOnce: true }), [['OutcomeUnknown', true, true]]);
   });
 
-  test('X-20 looks up an at-most-once operation without recording an intent', async (context) => {
+  test('X-20: looks up an at-most-once operation without recording an intent', async (context) => {
     const { results, ran, desk } = await confirmation(context, { atMostOnce: true, lookup: () => ({ id: 'c-1' }) });
     assert.deepEqual([results[0]?.status, ran, countIn(desk, 'intents')], ['succeeded', 0, 0]);
   });

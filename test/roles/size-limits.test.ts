@@ -50,7 +50,7 @@ describe('an output that is too large', () => {
 
   for (const who of ['the agent', 'the scheduler if the agent did not'] as const) {
     const run = who === 'the agent' ? () => textOf(limits.outputBytesMax + 2) : undefined;
-    test(`S23 is detected by ${who}: the order is in Error, and the message says what to do`, async (context) => {
+    test(`S23: is detected by ${who}: the order is in Error, and the message says what to do`, async (context) => {
       const { desk, orderId, idempotencyKey } = await answered(context, limits.outputBytesMax + 2, run);
       const { processState, fault } = await desk.state(orderId);
       assert.deepEqual(
@@ -68,7 +68,7 @@ describe('an output that is too large', () => {
     });
   }
 
-  test('S23 does not include one of exactly the limit', async (context) => {
+  test('S23: does not include one of exactly the limit', async (context) => {
     const { desk } = await answered(context, limits.outputBytesMax);
     assert.equal((await desk.request()).path, 'order/pack');
   });
@@ -129,7 +129,7 @@ describe('a state that would be too large', () => {
   };
 
   for (const { writesAndSendsAtomically, how } of modes) {
-    test(`S23 F-63 is not stored: the step faults, the message says what to do, and other orders continue (${how})`, async (context) => {
+    test(`S23, F-63: is not stored: the step faults, the message says what to do, and other orders continue (${how})`, async (context) => {
       const desk = openDesk(context, both, { writesAndSendsAtomically });
       const orderId = await hoarded(desk, 'hoard');
       const { processState, fault, blob } = await desk.state(orderId);
@@ -148,7 +148,7 @@ describe('a state that would be too large', () => {
     });
   }
 
-  test('S23 raises a fault for a handler: effects are undone, and unknown outcomes are confirmed first', async (context) => {
+  test('S23: raises a fault for a handler: effects are undone, and unknown outcomes are confirmed first', async (context) => {
     const desk = openDesk(context, both);
     const orderId = await hoarded(desk, 'hoard-with-care');
     const confirming = await desk.request();
@@ -173,7 +173,7 @@ describe('a state that would be too large', () => {
       assert.ok((await journalOf(desk, orderId)).some((entry) => entry.type === 'ActivityClosed' && entry.output === output));
     });
 
-  test('S23 counts an output twice that is read and also passed to an undo: 170 KiB fit, 180 KiB do not', async (context) => {
+  test('S23: counts an output twice that is read and also passed to an undo: 170 KiB fit, 180 KiB do not', async (context) => {
     for (const [kib, type] of [
       [170, undefined],
       [180, 'StateTooLarge'],
@@ -185,7 +185,7 @@ describe('a state that would be too large', () => {
     }
   });
 
-  test('S23 without a responsible activity is left to a person, and not stored', async (context) => {
+  test('S23: without a responsible activity is left to a person, and not stored', async (context) => {
     const desk = openDesk(context, both);
     const orderId = await submitted(desk, { item: 'x'.repeat(150_000) }, { workflow: 'undone-as-a-whole' });
     const { blob } = await desk.state(orderId);
@@ -208,7 +208,7 @@ describe('a call whose body is too large for an item', () => {
   const app = defineApp({ workflows: [report, print], agents: [worker] });
   const text = 'x'.repeat(limits.inputBytesMax / 2);
 
-  test('S23 is not requested: the order is in Error with the cause and what to do', async (context) => {
+  test('S23: is not requested: the order is in Error with the cause and what to do', async (context) => {
     const desk = openDesk(context, app);
     const orderId = await submitted(desk, {});
     await desk.answer(await desk.request(), ok({ text }));
@@ -218,7 +218,7 @@ describe('a call whose body is too large for an item', () => {
     assert.deepEqual(desk.messages('workflows-requests'), []);
   });
 
-  test('S23 is dead-lettered once if it was requested all the same, and puts the order in Error without endless retries', async (context) => {
+  test('S23: is dead-lettered once if it was requested all the same, and puts the order in Error without endless retries', async (context) => {
     const desk = openDesk(context, app);
     const orderId = await submitted(desk, {});
     await desk.answer(await desk.request(), ok({ text: 'x' }));
@@ -246,7 +246,7 @@ describe('a service that returns too much', () => {
     return { desk, state: await desk.state(orderId) };
   };
 
-  test('S23 in an error message has it truncated: the order is in Error with its fault, and the record stays small', async (context) => {
+  test('S23: in an error message has it truncated: the order is in Error with its fault, and the record stays small', async (context) => {
     const { desk, state } = await refused(context, '<html>'.repeat(50_000));
     assert.equal(state.fault?.type, 'Broken');
     assert.ok(
@@ -256,7 +256,7 @@ describe('a service that returns too much', () => {
     );
   });
 
-  test('S23 in the data of a fault has the data left out, and the message says so', async (context) => {
+  test('S23: in the data of a fault has the data left out, and the message says so', async (context) => {
     const { state } = await refused(context, 'no', { page: 'x'.repeat(100_000) });
     assert.deepEqual([state.fault?.message, state.fault?.data], ['no (data of 100011 bytes omitted)', undefined]);
     assert.deepEqual((await refused(context, 'no', { sku: 'tea' })).state.fault?.data, { sku: 'tea' });
@@ -265,7 +265,7 @@ describe('a service that returns too much', () => {
 
 describe('a long order', () => {
   for (const { writesAndSendsAtomically, how } of modes) {
-    test(`S23 F-159 keeps its state as small as at the start, and its journal complete (${how})`, async (context) => {
+    test(`S23, F-159: keeps its state as small as at the start, and its journal complete (${how})`, async (context) => {
       const options: DeskOptions = { writesAndSendsAtomically };
       const names = Array.from({ length: 100 }, (_, index) => `step${index}`);
       const desk = openDesk(context, lineOf(stepsNamed(...names)), options);
@@ -295,6 +295,6 @@ describe('a long order', () => {
   }
 });
 
-test('S23 the largest state fits an item of the table', () => {
+test('S23: the largest state fits an item of the table', () => {
   assert.ok(limits.stateBytesMax + tableFigures.stateReserveBytes < tableFigures.itemBytesMax);
 });

@@ -67,7 +67,7 @@ const end = (desk: Desk, orderId: string, kind: 'cancel' | 'terminate') =>
 
 describe('the submitter hears', () => {
   for (const { writesAndSendsAtomically, how } of modes) {
-    test(`F-07 that an order is received, delayed while it waits for a person, then completed, with rising numbers (${how})`, async (context) => {
+    test(`F-07: that an order is received, delayed while it waits for a person, then completed, with rising numbers (${how})`, async (context) => {
       const desk = await withListener(context, { writesAndSendsAtomically });
       const orderId = await submitted(desk, tea, listened);
       assert.deepEqual(heard(desk), ['1 received']);
@@ -86,7 +86,7 @@ describe('the submitter hears', () => {
         );
     });
 
-    test(`F-07, F-61 on the private queue what the state says, at every stage (${how})`, async (context) => {
+    test(`F-07, F-61: on the private queue what the state says, at every stage (${how})`, async (context) => {
       const desk = await withListener(context, { writesAndSendsAtomically, variables: { CLAIM_ON_SUBMIT: 'off' } });
       const orderId = await submitted(desk, tea, listened);
       const stages: string[] = [];
@@ -109,7 +109,7 @@ describe('the submitter hears', () => {
       assert.deepEqual(heard(desk), ['1 received', '2 delayed', '3 delayed', '4 completed completed']);
     });
 
-    test(`F-07 nothing after the end, whatever is repeated (${how})`, async (context) => {
+    test(`F-07: nothing after the end, whatever is repeated (${how})`, async (context) => {
       const desk = await withListener(context, { writesAndSendsAtomically });
       const orderId = await submitted(desk, tea, listened);
       const first = await desk.request();
@@ -130,7 +130,7 @@ describe('the submitter hears', () => {
       assert.deepEqual(heard(desk), statusMessages);
     });
 
-    test(`F-07 nothing without a response queue (${how})`, async (context) => {
+    test(`F-07: nothing without a response queue (${how})`, async (context) => {
       const desk = await withListener(context, { writesAndSendsAtomically });
       await submitted(desk, tea, { client: 'acme' });
       await desk.answer(await desk.request());
@@ -158,7 +158,7 @@ describe('the submitter hears', () => {
     ],
     ['terminated', (desk, orderId) => answers(desk).then(() => end(desk, orderId, 'terminate'))],
   ] satisfies readonly (readonly [string, (desk: Desk, orderId: string) => Promise<unknown>])[])
-    test(`F-07 that an order that ends ${outcome} has failed, with that outcome, and nothing afterwards`, async (context) => {
+    test(`F-07: that an order that ends ${outcome} has failed, with that outcome, and nothing afterwards`, async (context) => {
       const desk = openDesk(context, sale);
       await registerClient(desk.store, { id: 'acme', responseChannels: [channel], senders: [] });
       const orderId = await submitted(desk, {}, listened);
@@ -167,7 +167,7 @@ describe('the submitter hears', () => {
       assert.deepEqual(heard(desk), ['1 received', `2 failed ${outcome}`]);
     });
 
-  test('F-07 that an order that is late too often is delayed, not failed', async (context) => {
+  test('F-07: that an order that is late too often is delayed, not failed', async (context) => {
     const system = await started(context, lineOf({ pick: () => new Promise(() => {}) }), {
       variables: { MAX_FAILURES: '1', STEP_COMPLETE_WITHIN_SECONDS: '5' },
     });
@@ -181,7 +181,7 @@ describe('the submitter hears', () => {
     );
   });
 
-  test('F-08 nothing about the host, claim or lease of the order', async (context) => {
+  test('F-08: nothing about the host, claim or lease of the order', async (context) => {
     const desk = await withListener(context, { hostId: 'host-canary' });
     await submitted(desk, tea, listened);
     await desk.answer(await desk.request());
@@ -198,7 +198,7 @@ describe('the submitter hears', () => {
 });
 
 describe('a response queue that does not accept messages', () => {
-  test('F-07 delays no order, and gets the missed messages when it is back', async (context) => {
+  test('F-07: delays no order, and gets the missed messages when it is back', async (context) => {
     let away = true;
     const desk = await withListener(context, { writesAndSendsAtomically: false, around: sendingFails(channel, () => away) });
     const orderId = await submitted(desk, tea, listened);
@@ -215,7 +215,7 @@ describe('a response queue that does not accept messages', () => {
     assert.deepEqual((await desk.state(orderId)).outbox, []);
   });
 
-  test('F-07 never gets the end of an order before its beginning', async (context) => {
+  test('F-07: never gets the end of an order before its beginning', async (context) => {
     let isLost = true;
     const desk = await withListener(context, {
       writesAndSendsAtomically: false,

@@ -23,7 +23,7 @@ import {
 const line = lineOf(stepsNamed('pick', 'pack', 'ship'));
 
 describe('the steps of an order', () => {
-  test('F-32 have their start and end recorded', async (context) => {
+  test('F-32: have their start and end recorded', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     const stages: string[] = [];
@@ -58,7 +58,7 @@ describe('the steps of an order', () => {
     );
   });
 
-  test('F-33 have deadlines while they run, never after the deadline of the order', async (context) => {
+  test('F-33: have deadlines while they run, never after the deadline of the order', async (context) => {
     const worker = defineAgent('worker', {
       quick: operation({ input: z.object({}), output: z.object({}), completeWithinSeconds: 3, run: () => ({}) }),
       slow: operation({ input: z.object({}), output: z.object({}), completeWithinSeconds: 60, run: () => ({}) }),
@@ -85,7 +85,7 @@ describe('the steps of an order', () => {
     for (const request of await desk.requests()) assert.ok(Date.parse(request.completeBy) <= start + 40_000);
   });
 
-  test('F-34 send requests with all that an agent needs, and nothing else', async (context) => {
+  test('F-34: send requests with all that an agent needs, and nothing else', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     assert.deepEqual(desk.messages('worker-requests'), [
@@ -106,7 +106,7 @@ describe('the steps of an order', () => {
     ]);
   });
 
-  test('F-34 get the outputs of earlier steps', async (context) => {
+  test('F-34: get the outputs of earlier steps', async (context) => {
     const stock = defineAgent('stock', {
       reserve: operation({ input: z.object({}), output: z.object({ id: z.string() }), run: () => ({ id: 'never' }) }),
       take: operation({ input: z.object({ id: z.string() }), output: z.object({}), run: () => ({}) }),
@@ -121,7 +121,7 @@ describe('the steps of an order', () => {
     assert.deepEqual((await desk.request('stock')).input, { id: 'r-7' });
   });
 
-  test('F-36 F-35 each use the request queue and the reply queue of their own agent', async (context) => {
+  test('F-36, F-35: each use the request queue and the reply queue of their own agent', async (context) => {
     const stock = defineAgent('stock', { pick: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }) });
     const parcels = defineAgent('parcels', { ship: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }) });
     const app = defineApp({
@@ -141,7 +141,7 @@ describe('the steps of an order', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processed');
   });
 
-  test('F-46 run in parallel if they do not depend on each other', async (context) => {
+  test('F-46: run in parallel if they do not depend on each other', async (context) => {
     const worker = defineAgent('worker', {
       pack: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
       tell: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
@@ -169,7 +169,7 @@ describe('the steps of an order', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processed');
   });
 
-  test('F-46 accept two replies of one batch in one write', async (context) => {
+  test('F-46: accept two replies of one batch in one write', async (context) => {
     const worker = defineAgent('worker', {
       pack: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
       tell: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
@@ -210,7 +210,7 @@ describe('one idempotency key for one effect', () => {
     return keys;
   }
 
-  test('F-44 every attempt of a step has a new request id and the same idempotency key', async (context) => {
+  test('F-44: every attempt of a step has a new request id and the same idempotency key', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     assert.deepEqual(await keysOver(desk, orderId), [
@@ -220,7 +220,7 @@ describe('one idempotency key for one effect', () => {
     ]);
   });
 
-  test('F-44 an order that is reset as a whole is claimed again and requests under the same keys', async (context) => {
+  test('F-44: an order that is reset as a whole is claimed again and requests under the same keys', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('pick', 'pack'), { recover: 'order' }));
     const orderId = await submitted(desk);
     assert.deepEqual(await keysOver(desk, orderId), [
@@ -230,7 +230,7 @@ describe('one idempotency key for one effect', () => {
     ]);
   });
 
-  test('F-44 a request that is delivered three times has one effect and advances the order once', async (context) => {
+  test('F-44: a request that is delivered three times has one effect and advances the order once', async (context) => {
     const keys: string[] = [];
     const desk = openDesk(context, lineOf({ charge: (_, { idempotencyKey }) => noting(keys, idempotencyKey, {}), ship: nothing }));
     const orderId = await submitted(desk);
@@ -248,7 +248,7 @@ describe('one idempotency key for one effect', () => {
 });
 
 describe('when a host crashes', () => {
-  test('F-28 between step 2 and 3 of 5, a new host continues: steps 1 and 2 ran once, the others run', async (context) => {
+  test('F-28: between step 2 and 3 of 5, a new host continues: steps 1 and 2 ran once, the others run', async (context) => {
     const dataFolder = temporaryFolder(context);
     const ran: string[] = [];
     const step = (name: string) => operation({ input: z.object({}), output: z.object({}), run: () => noting(ran, name, {}) });
@@ -279,7 +279,7 @@ describe('when a host crashes', () => {
     );
   });
 
-  test('F-28 the next host completes the orders in flight at every stage', async (context) => {
+  test('F-28: the next host completes the orders in flight at every stage', async (context) => {
     const dataFolder = temporaryFolder(context);
     const keys: string[] = [];
     const count = (_: object, { idempotencyKey }: { idempotencyKey: string }) => noting(keys, idempotencyKey, {});

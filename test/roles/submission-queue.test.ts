@@ -28,7 +28,7 @@ async function shop(context: TestContext, options: DeskOptions = {}) {
 }
 
 describe('an order that arrives as a message', () => {
-  test('F-01 F-08 gets the same id and the same state as by an API call', async (context) => {
+  test('F-01, F-08: gets the same id and the same state as by an API call', async (context) => {
     const [byMessage, byCall] = [await shop(context), await shop(context)];
     await byMessage.post({ ...submission, reference: 'r', responseChannel: channel });
     const orderId = await submitted(byCall, tea, { client: 'acme', key: 'k', workflow: 'line', reference: 'r', responseChannel: channel });
@@ -37,7 +37,7 @@ describe('an order that arrives as a message', () => {
     for (const queue of ['worker-requests', channel, 'submissions']) assert.deepEqual(byMessage.messages(queue), byCall.messages(queue));
   });
 
-  test('F-01 F-10 is the same order as an API call with the same key', async (context) => {
+  test('F-01, F-10: is the same order as an API call with the same key', async (context) => {
     const desk = await shop(context);
     await desk.post(submission);
     const again = await desk.submit(tea, { client: 'acme', key: 'k', workflow: 'line' });
@@ -45,20 +45,20 @@ describe('an order that arrives as a message', () => {
     assert.equal(countIn(desk, 'orders'), 1);
   });
 
-  test('F-10 three times is one order, started once', async (context) => {
+  test('F-10: three times is one order, started once', async (context) => {
     const desk = await shop(context);
     assert.equal(await desk.post(submission, submission, submission), 0);
     assert.deepEqual([countIn(desk, 'orders'), desk.messages('worker-requests').length, (await desk.deadLetter()).length], [1, 1, 0]);
   });
 
-  test('F-01 without a workflow runs the default workflow', async (context) => {
+  test('F-01: without a workflow runs the default workflow', async (context) => {
     const desk = await shop(context);
     const { workflow: _, ...without } = submission;
     await desk.post(without);
     assert.equal(countIn(desk, 'orders'), 1);
   });
 
-  test('F-02 during a store outage stays in its queue, and so do its neighbors', async (context) => {
+  test('F-02: during a store outage stays in its queue, and so do its neighbors', async (context) => {
     let away = true;
     const desk = await shop(context, {
       around: ({ store }) => ({
@@ -85,14 +85,14 @@ describe('a sender that is a role', () => {
     return countIn(desk, 'orders');
   };
 
-  test('F-01 every session of a registered role may submit, and no session of a role whose id only begins alike', async (context) => {
+  test('F-01: every session of a registered role may submit, and no session of a role whose id only begins alike', async (context) => {
     for (const session of ['AROAX:session1', 'AROAX:i-a123b456', 'AROAX:a:*'])
       assert.equal(await posted(context, 'AROAX:*', session), 1, session);
     for (const stranger of ['AROAXY:session1', 'AROAX', 'AROA:session1', 'aroax:session1', 'xAROAX:session1'])
       assert.equal(await posted(context, 'AROAX:*', stranger), 0, stranger);
   });
 
-  test('F-01 a registered session is compared as a whole, and "*" elsewhere means itself', async (context) => {
+  test('F-01: a registered session is compared as a whole, and "*" elsewhere means itself', async (context) => {
     assert.equal(await posted(context, 'AROAX:session1', 'AROAX:session1'), 1);
     for (const [registered, senderId] of [
       ['AROAX:session1', 'AROAX:session2'],
@@ -109,7 +109,7 @@ describe('a message whose sender may not submit for its client', () => {
     ['a sender that is registered for another client', 'other'],
     ['a sender of an unknown client', 'stranger'],
   ] as const) {
-    test(`F-01 an order from ${who} is dead-lettered whole, and a person is notified`, async (context) => {
+    test(`F-01: an order from ${who} is dead-lettered whole, and a person is notified`, async (context) => {
       const desk = await shop(context);
       const message = { ...submission, client, responseChannel: 'redress-response-other' };
       assert.equal(await desk.post(message), 0);
@@ -125,7 +125,7 @@ describe('a message whose sender may not submit for its client', () => {
     });
   }
 
-  test('X-27 stays in its queue while the notification fails, and is dead-lettered once, not once per try', async (context) => {
+  test('X-27: stays in its queue while the notification fails, and is dead-lettered once, not once per try', async (context) => {
     let isDeaf = true;
     const desk = await shop(context, {
       around: ({ publisher }) => ({
@@ -155,7 +155,7 @@ describe('a message whose sender may not submit for its client', () => {
     ['has an overlong reference', { ...submission, reference: 'r'.repeat(129) }],
   ];
   for (const [what, message] of nonsense) {
-    test(`F-01 a message that ${what} is dead-lettered at once, and the next one is accepted`, async (context) => {
+    test(`F-01: a message that ${what} is dead-lettered at once, and the next one is accepted`, async (context) => {
       const desk = await shop(context);
       assert.equal(await desk.post(message, { ...submission, idempotencyKey: 'next' }), 0);
       assert.deepEqual([(await desk.deadLetter()).length, countIn(desk, 'orders')], [1, 1]);
@@ -227,7 +227,7 @@ describe('an order that is refused', () => {
     return desk;
   };
 
-  test('F-07 is answered on the registered response queue, with the errors', async (context) => {
+  test('F-07: is answered on the registered response queue, with the errors', async (context) => {
     const desk = await refused(context, { ...submission, order: { item: 7 }, reference: 'r', responseChannel: channel });
     const [{ errors, ...status } = {}] = desk.messages(channel);
     assert.deepEqual(status, {
@@ -246,7 +246,7 @@ describe('an order that is refused', () => {
     assert.deepEqual(await desk.deadLetter(), []);
   });
 
-  test('F-07 for an unknown workflow is answered, too', async (context) => {
+  test('F-07: for an unknown workflow is answered, too', async (context) => {
     const desk = await refused(context, { ...submission, workflow: 'lime', responseChannel: channel });
     assert.deepEqual(
       desk.messages(channel).flatMap(({ errors }) => (errors as JsonObject[]).map(({ code }) => code)),
@@ -254,7 +254,7 @@ describe('an order that is refused', () => {
     );
   });
 
-  test('F-07 for a reused key with another body is answered, and the first order does not change', async (context) => {
+  test('F-07: for a reused key with another body is answered, and the first order does not change', async (context) => {
     const desk = await shop(context);
     await desk.post(submission, { ...submission, order: { item: 'coffee' }, responseChannel: channel });
     assert.deepEqual(
@@ -269,7 +269,7 @@ describe('an order that is refused', () => {
     ['with the response queue of another client', { responseChannel: 'redress-response-other' }],
     ['with a URL for a queue', { responseChannel: 'https://evil.example/1/q' }],
   ] as const) {
-    test(`F-07 and ${what} is dead-lettered with the errors, and no message is sent there`, async (context) => {
+    test(`F-07: ${what} it is dead-lettered with the errors, and no message is sent there`, async (context) => {
       const desk = await refused(context, { ...submission, order: { item: 7 }, ...more });
       const [deadLetter] = await desk.deadLetter();
       assert.match(String(deadLetter?.reason), /^The submission was refused: .*\/order\/item /);

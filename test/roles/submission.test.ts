@@ -10,7 +10,7 @@ const pending = { variables: { CLAIM_ON_SUBMIT: 'off' } };
 const line = lineOf(stepsNamed('pick', 'pack'));
 
 describe('an order is submitted', () => {
-  test('F-03 the new order is Pending, unclaimed, without a deadline and without failures', async (context) => {
+  test('F-03: the new order is Pending, unclaimed, without a deadline and without failures', async (context) => {
     const desk = openDesk(context, line, pending);
     const orderId = await submitted(desk);
     const { lockedBy, completeBy, processState, failureCount, ...state } = await desk.state(orderId);
@@ -22,7 +22,7 @@ describe('an order is submitted', () => {
     assert.equal((await desk.store.load(orderId))?.order.orderId, orderId);
   });
 
-  test('F-03 the new order may be claimed in the write that creates it', async (context) => {
+  test('F-03: the new order may be claimed in the write that creates it', async (context) => {
     const desk = openDesk(context, line);
     const { rev, epoch, processState, lockedBy, completeBy } = await desk.state(await submitted(desk));
     assert.deepEqual(
@@ -31,7 +31,7 @@ describe('an order is submitted', () => {
     );
   });
 
-  test('F-05 before an order is claimed, none of its steps has started; after the claim, only the first one has', async (context) => {
+  test('F-05: before an order is claimed, none of its steps has started; after the claim, only the first one has', async (context) => {
     const desk = openDesk(context, line, pending);
     const orderId = await submitted(desk);
     const statuses = async () => (await stepsIn(desk, orderId)).map(({ path, status }) => `${path} ${status}`);
@@ -45,14 +45,14 @@ describe('an order is submitted', () => {
     assert.deepEqual(await statuses(), ['order/pick Executing', 'order/pack Initialized']);
   });
 
-  test('S23 F-06 when it exceeds the size limit with all numbers written out, it is refused on every path', async (context) => {
+  test('S23, F-06: when it exceeds the size limit with all numbers written out, it is refused on every path', async (context) => {
     const desk = openDesk(context, line);
     const refused = await desk.submit({ ...tea, grid: Array.from({ length: 13_000 }, () => 1e20) });
     assert.equal(refused.outcome === 'invalid' ? refused.problems[0]?.code : refused.outcome, 'too-large');
     assert.equal(countIn(desk, 'orders'), 0);
   });
 
-  test('F-06 the state of the new order contains the response queue of the submitter', async (context) => {
+  test('F-06: the state of the new order contains the response queue of the submitter', async (context) => {
     const desk = openDesk(context, line);
     await registerClient(desk.store, { id: 'acme', responseChannels: ['redress-response-acme'], senders: [] });
     const orderId = await submitted(desk, tea, { client: 'acme', responseChannel: 'redress-response-acme' });
@@ -60,7 +60,7 @@ describe('an order is submitted', () => {
     assert.equal((await desk.state(await submitted(desk, tea, { client: 'acme' }))).responseChannel, null);
   });
 
-  test('F-06 a response queue that is not registered for this client is refused, even if another client has it', async (context) => {
+  test('F-06: a response queue that is not registered for this client is refused, even if another client has it', async (context) => {
     const desk = openDesk(context, line);
     await registerClient(desk.store, { id: 'acme', responseChannels: ['redress-response-acme'], senders: [] });
     for (const [client, responseChannel] of [
@@ -77,7 +77,7 @@ describe('an order is submitted', () => {
     assert.equal(countIn(desk, 'orders'), 0);
   });
 
-  test('F-01 for an unknown workflow, it is refused with the names of the known ones', async (context) => {
+  test('F-01: for an unknown workflow, it is refused with the names of the known ones', async (context) => {
     const desk = openDesk(context, line);
     const answer = await desk.submit(tea, { workflow: 'lime' });
     assert.deepEqual(answer, {
@@ -91,7 +91,7 @@ describe('an order is submitted', () => {
 describe('two records in one transaction', () => {
   for (const when of ['before', 'after']) {
     for (const writesAndSendsAtomically of [true, false]) {
-      test(`F-02 a submission that fails ${when} its transaction leaves no partial order (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
+      test(`F-02: a submission that fails ${when} its transaction leaves no partial order (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
         let broken = true;
         const create = async (store: Store, ...all: Parameters<Store['create']>): ReturnType<Store['create']> => {
           if (broken && when === 'before') throw new Error('gone');
@@ -117,7 +117,7 @@ describe('two records in one transaction', () => {
     }
   }
 
-  test('F-02 a failure between the two inserts rolls back the first one, and no other order of the same commit', async (context) => {
+  test('F-02: a failure between the two inserts rolls back the first one, and no other order of the same commit', async (context) => {
     const desk = openDesk(context, line);
     const exec = (sql: string) => desk.database.prepare(sql).run();
     exec(
@@ -139,7 +139,7 @@ describe('two records in one transaction', () => {
 });
 
 describe('the same submission again', () => {
-  test('F-10 with the same key returns the first order, and its first answer byte for byte', async (context) => {
+  test('F-10: with the same key returns the first order, and its first answer byte for byte', async (context) => {
     const desk = openDesk(context, line);
     const first = await desk.submit(tea, { key: 'k', reference: 'r' });
     await desk.clock.advance(15 * 60_000);
@@ -150,7 +150,7 @@ describe('the same submission again', () => {
     assert.equal(countIn(desk, 'orders'), 1);
   });
 
-  test('F-10 a hundred times at once is one order, accepted once and replayed 99 times', async (context) => {
+  test('F-10: a hundred times at once is one order, accepted once and replayed 99 times', async (context) => {
     const desk = openDesk(context, line);
     const answers = await Promise.all(
       Array.from({ length: 100 }, () => desk.system.submit({ client: 'acme', idempotencyKey: 'k', order: tea })),
@@ -163,7 +163,7 @@ describe('the same submission again', () => {
     assert.deepEqual([countIn(desk, 'orders'), countIn(desk, 'states'), desk.messages('worker-requests').length], [1, 1, 1]);
   });
 
-  test('F-10 may have its fields in another order', async (context) => {
+  test('F-10: may have its fields in another order', async (context) => {
     const free = freeForm();
     const desk = openDesk(context, free);
     await submitted(desk, { a: 1, b: { c: [1, { d: 2, e: 3 }], f: null } }, { key: 'k' });
@@ -176,7 +176,7 @@ describe('the same submission again', () => {
     );
   });
 
-  test('F-10 with any other content is refused, and nothing is written', async (context) => {
+  test('F-10: with any other content is refused, and nothing is written', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk, tea, { key: 'k', reference: 'one' });
     const before = await desk.store.load(orderId);
@@ -190,7 +190,7 @@ describe('the same submission again', () => {
     assert.deepEqual(await desk.store.load(orderId), before);
   });
 
-  test('F-10 with another workflow or another response queue is refused, although the body is the same', async (context) => {
+  test('F-10: with another workflow or another response queue is refused, although the body is the same', async (context) => {
     const other = defineWorkflow('other', { version: 1, order: z.object({ item: z.string() }) }, () => sequence());
     const desk = openDesk(context, { ...line, workflows: [...line.workflows, other] });
     const queues = ['redress-response-one', 'redress-response-two'];
@@ -206,7 +206,7 @@ describe('the same submission again', () => {
     assert.deepEqual([await desk.store.load(orderId), countIn(desk, 'orders')], [before, 1]);
   });
 
-  test('F-10 from another client is another order', async (context) => {
+  test('F-10: from another client is another order', async (context) => {
     const desk = openDesk(context, line);
     const ids = [
       await submitted(desk, tea, { client: 'a', key: 'bc' }),
@@ -216,7 +216,7 @@ describe('the same submission again', () => {
     assert.equal(new Set(ids).size, 3);
   });
 
-  test('F-10 stays valid, even if its response queue was unregistered since', async (context) => {
+  test('F-10: stays valid, even if its response queue was unregistered since', async (context) => {
     const desk = openDesk(context, line);
     await registerClient(desk.store, { id: 'acme', responseChannels: ['mine'], senders: [] });
     const orderId = await submitted(desk, tea, { client: 'acme', key: 'k', responseChannel: 'mine' });
@@ -257,7 +257,7 @@ describe('a body that the workflow does not accept', () => {
     ['is a list', [good], ['']],
   ];
   for (const [what, body, pointers] of bad) {
-    test(`F-01 a body that ${what} is refused with its pointer, and nothing is written`, async (context) => {
+    test(`F-01: a body that ${what} is refused with its pointer, and nothing is written`, async (context) => {
       const desk = openDesk(context, app);
       const answer = await desk.submit(body);
       assert.deepEqual(

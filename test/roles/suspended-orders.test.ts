@@ -53,7 +53,7 @@ const typesIn = async (desk: Desk, orderId: string) => (await journalOf(desk, or
 const requested = async (desk: Desk) => (await desk.requests()).map(({ path, attempt }) => `${path} ${attempt}`);
 
 describe('while an order is suspended', () => {
-  test('F-60 a reply is recorded, nothing new is requested, and the order continues with that reply when it is resumed', async (context) => {
+  test('F-60: a reply is recorded, nothing new is requested, and the order continues with that reply when it is resumed', async (context) => {
     const { desk, orderId, request } = await suspended(context);
     await desk.answer(request);
     assert.deepEqual(await requested(desk), []);
@@ -72,7 +72,7 @@ describe('while an order is suspended', () => {
     ]);
   });
 
-  test('F-60 a reply counts even if it was sent after the original deadline of its step', async (context) => {
+  test('F-60: a reply counts even if it was sent after the original deadline of its step', async (context) => {
     const { desk, orderId, request } = await suspended(context);
     await desk.clock.advance(hourMs);
     await desk.answer(request);
@@ -80,7 +80,7 @@ describe('while an order is suspended', () => {
     assert.deepEqual(await requested(desk), ['order/two 1']);
   });
 
-  test('F-60 a reply that was already too late before the suspension does not count', async (context) => {
+  test('F-60: a reply that was already too late before the suspension does not count', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one', 'two')));
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -90,7 +90,7 @@ describe('while an order is suspended', () => {
     assert.ok(!(await typesIn(desk, orderId)).includes('ReplyRecorded'));
   });
 
-  test('F-60 the journal names who suspended and resumed it, and why', async (context) => {
+  test('F-60: the journal names who suspended and resumed it, and why', async (context) => {
     const { desk, orderId } = await suspended(context);
     await done(desk, orderId, 'resume');
     const given = (await journalOf(desk, orderId)).filter((fact) => fact.type === 'InstructionGiven');
@@ -103,7 +103,7 @@ describe('while an order is suspended', () => {
     );
   });
 
-  test('F-15 the supervisor skips the order: no failure counts and no wake-up is sent, however long the suspension lasts', async (context) => {
+  test('F-15: the supervisor skips the order: no failure counts and no wake-up is sent, however long the suspension lasts', async (context) => {
     const { desk, orderId } = await suspended(context);
     const before = await desk.state(orderId);
     for (let hours = 0; hours < 3; hours++) {
@@ -115,7 +115,7 @@ describe('while an order is suspended', () => {
     assert.deepEqual([before.nextDueAt, before.worklist, before.completeBy, before.remainingMs], [null, null, null, 6_000]);
   });
 
-  test('F-34 the status messages of the order are still sent', async (context) => {
+  test('F-34: the status messages of the order are still sent', async (context) => {
     let isAway = true;
     const { desk, orderId } = await suspended(context, {
       desk: { writesAndSendsAtomically: false, around: sendingFails('redress-response-shop', () => isAway) },
@@ -134,7 +134,7 @@ describe('while an order is suspended', () => {
     assert.deepEqual([outbox, isSuspended, worklist, nextDueFor?.kind], [[], true, null, 'suspended']);
   });
 
-  test('F-60, F-125 a quarantined order still gets its reminders, although the time of a rule has passed', async (context) => {
+  test('F-60, F-125: a quarantined order still gets its reminders, although the time of a rule has passed', async (context) => {
     const { desk, orderId } = await suspended(context);
     const found = await desk.store.load(orderId);
     assert.ok(found);
@@ -146,14 +146,14 @@ describe('while an order is suspended', () => {
     assert.deepEqual(next?.for, { kind: 'reminder' });
   });
 
-  test('F-60 an agent may extend the deadline of a request by a heartbeat', async (context) => {
+  test('F-60: an agent may extend the deadline of a request by a heartbeat', async (context) => {
     const { desk, orderId, request } = await suspended(context, { line: { operation: { longestSeconds: 60 } } });
     await desk.send(queueNames.replies('worker'), heartbeatFor(request, desk.clock.now() + 20_000, desk.clock.now()));
     await desk.deliver(queueNames.replies('worker'));
     assert.equal((await desk.state(orderId)).remainingMs, 20_000);
   });
 
-  test('F-60 a signal is stored, and consumed when the order is resumed', async (context) => {
+  test('F-60: a signal is stored, and consumed when the order is resumed', async (context) => {
     const approval = waitFor('approved', z.object({}));
     const flow = defineWorkflow('wait', { version: 1, order: z.object({}) }, () => sequence(approval));
     const desk = openDesk(context, defineApp({ workflows: [flow], agents: [] }));
@@ -166,7 +166,7 @@ describe('while an order is suspended', () => {
     assert.equal((await desk.state(orderId)).outcome, 'completed');
   });
 
-  test('F-60 a called order continues, and its end is recorded', async (context) => {
+  test('F-60: a called order continues, and its end is recorded', async (context) => {
     const worker = defineAgent('worker', { work: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }) });
     const inner = defineWorkflow('inner', { version: 1, order: z.object({}) }, () => sequence(worker.work({})));
     const outer = defineWorkflow('outer', { version: 1, order: z.object({}) }, () =>
@@ -189,7 +189,7 @@ describe('an order that is resumed', () => {
   const Nothing = z.object({});
   const worker = defineAgent('worker', { work: operation({ input: Nothing, output: Nothing, run: () => ({}) }) });
 
-  test('F-13 has the remaining time of its step, no less and no more', async (context) => {
+  test('F-13: has the remaining time of its step, no less and no more', async (context) => {
     const { desk, orderId } = await suspended(context);
     await desk.clock.advance(hourMs);
     await done(desk, orderId, 'resume');
@@ -205,7 +205,7 @@ describe('an order that is resumed', () => {
     assert.deepEqual(await requested(desk), ['order/one 2']);
   });
 
-  test('F-13 is late by the same time as before, if its lateness had not been counted', async (context) => {
+  test('F-13: is late by the same time as before, if its lateness had not been counted', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one')));
     const orderId = await submitted(desk);
     await desk.requests();
@@ -220,7 +220,7 @@ describe('an order that is resumed', () => {
     assert.equal((await desk.state(orderId)).failureCount, 1);
   });
 
-  test('F-13 has its step requested again for an expiry that was counted before, and that does not count twice', async (context) => {
+  test('F-13: has its step requested again for an expiry that was counted before, and that does not count twice', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one')));
     const orderId = await submitted(desk);
     await desk.requests();
@@ -236,7 +236,7 @@ describe('an order that is resumed', () => {
     assert.equal((await desk.state(orderId)).failureCount, 1);
   });
 
-  test('F-13 continues the rest of a long wait of its step', async (context) => {
+  test('F-13: continues the rest of a long wait of its step', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one'), { onExhausted: 'wait', maxFailures: 0 }));
     const orderId = await submitted(desk);
     await desk.requests();
@@ -253,7 +253,7 @@ describe('an order that is resumed', () => {
     assert.deepEqual(await requested(desk), ['order/one 2']);
   });
 
-  test('F-13 is compensated only after it is resumed, if its workflow undoes orders above the threshold', async (context) => {
+  test('F-13: is compensated only after it is resumed, if its workflow undoes orders above the threshold', async (context) => {
     const flow = defineWorkflow('undone', { version: 1, order: Nothing, maxFailures: 0, onExhausted: 'undo' }, () =>
       sequence(worker.work({})),
     );
@@ -268,7 +268,7 @@ describe('an order that is resumed', () => {
     assert.equal((await desk.state(orderId)).outcome, 'compensated');
   });
 
-  test('F-13 has the remaining time of the whole order', async (context) => {
+  test('F-13: has the remaining time of the whole order', async (context) => {
     const { desk, orderId } = await suspended(context, { line: { completeWithinSeconds: 20 } });
     await desk.clock.advance(hourMs);
     await done(desk, orderId, 'resume');
@@ -285,7 +285,7 @@ describe('an order that is resumed', () => {
     'pause of a retry': () => retry(worker.work({}), { retries: 1, intervalSeconds: 10, evenPermanent: true }),
   };
   for (const [what, build] of Object.entries(waits)) {
-    test(`F-30 has the rest of a ${what}`, async (context) => {
+    test(`F-30: has the rest of a ${what}`, async (context) => {
       const flow = defineWorkflow('wait', { version: 1, order: Nothing }, build as never);
       const desk = openDesk(context, defineApp({ workflows: [flow], agents: [worker] }));
       const orderId = await submitted(desk, {});
@@ -308,7 +308,7 @@ describe('an order that is resumed', () => {
     });
   }
 
-  test('F-60 goes into Error for a refusal that arrived meanwhile; another reply is kept', async (context) => {
+  test('F-60: goes into Error for a refusal that arrived meanwhile; another reply is kept', async (context) => {
     const both = defineWorkflow('both', { version: 1, order: Nothing }, () =>
       parallel(worker.work({}).named('a'), worker.work({}).named('b')),
     );
@@ -324,7 +324,7 @@ describe('an order that is resumed', () => {
 });
 
 describe('an unclaimed order that is suspended', () => {
-  test('F-11 is not claimed until it is resumed, and then it is claimed at once', async (context) => {
+  test('F-11: is not claimed until it is resumed, and then it is claimed at once', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one')), { variables: { CLAIM_ON_SUBMIT: 'off' } });
     const orderId = await submitted(desk);
     await done(desk, orderId, 'suspend');
@@ -338,7 +338,7 @@ describe('an unclaimed order that is suspended', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processing');
   });
 
-  test('F-23 after a reset is claimed under the next epoch when it is resumed, and its step requested under the same key', async (context) => {
+  test('F-23: after a reset is claimed under the next epoch when it is resumed, and its step requested under the same key', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one', 'two'), { recover: 'order' }));
     const orderId = await submitted(desk);
     const [first] = await desk.requests();
@@ -357,14 +357,14 @@ describe('an unclaimed order that is suspended', () => {
 });
 
 describe('other instructions for a suspended order', () => {
-  test('F-60 the order can be terminated', async (context) => {
+  test('F-60: the order can be terminated', async (context) => {
     const { desk, orderId } = await suspended(context);
     await done(desk, orderId, 'terminate');
     const { processState, outcome, suspended: isSuspended, remainingMs } = await desk.state(orderId);
     assert.deepEqual([processState, outcome, isSuspended, remainingMs], ['Processed', 'terminated', false, null]);
   });
 
-  test('F-60 the order can be canceled: that ends the suspension, and recorded replies count as done', async (context) => {
+  test('F-60: the order can be canceled: that ends the suspension, and recorded replies count as done', async (context) => {
     const Nothing = z.object({});
     const stock = defineAgent('worker', {
       take: operation({ input: Nothing, output: Nothing, run: () => ({}) }),
@@ -392,7 +392,7 @@ describe('other instructions for a suspended order', () => {
     ['resubmitted while it is suspended', 'resubmit', /Only an order in Error/, (desk, orderId) => done(desk, orderId, 'suspend')],
   ];
   for (const [what, kind, reason, before] of refused) {
-    test(`F-60 the order cannot be ${what}, and the answer says why`, async (context) => {
+    test(`F-60: the order cannot be ${what}, and the answer says why`, async (context) => {
       const desk = openDesk(context, lineOf(stepsNamed('one')));
       const orderId = await submitted(desk);
       await before(desk, orderId);
@@ -403,7 +403,7 @@ describe('other instructions for a suspended order', () => {
     });
   }
 
-  test('F-60 a dry run of suspend shows the remaining time, and one of resume shows the new deadline', async (context) => {
+  test('F-60: a dry run of suspend shows the remaining time, and one of resume shows the new deadline', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one')));
     const orderId = await submitted(desk);
     await desk.clock.advance(4_000);
@@ -429,7 +429,7 @@ describe('a suspended order whose record cannot be read', () => {
     ['and stays as it is, if its journal tells the state', '', ['Processing', true]],
     ['in Error, and can still be compensated, if its journal does not tell the state', '"StepForgotten"', ['Error', true]],
   ] as const)
-    test(`F-29, F-160 stays suspended ${how}`, async (context) => {
+    test(`F-29, F-160: stays suspended ${how}`, async (context) => {
       const { desk, orderId, request } = await suspended(context);
       const found = await desk.state(orderId);
       await desk.store.patch({ ...found, rev: found.rev + 1 }, found);

@@ -31,19 +31,19 @@ async function inError(context: TestContext, { app }: ReturnType<typeof tillOf>,
 describe('the fault of a blocked order', () => {
   const full = () => Promise.reject(new TransientFailure('the till is full'));
 
-  test('F-43, F-93 is the fault of the last reply when a retry is used up: the order is blocked at once', async (context) => {
+  test('F-43, F-93: is the fault of the last reply when a retry is used up: the order is blocked at once', async (context) => {
     const till = tillOf(full);
     const fault = await inError(context, till);
     assert.deepEqual([till.attempts, fault?.type, fault?.message], [[1, 2, 3], 'ServiceUnavailable', 'the till is full']);
   });
 
-  test('F-93 is the same in a rehearsal', () => {
+  test('F-93: is the same in a rehearsal', () => {
     const { pay, till } = tillOf(full);
     const { outcome, steps, fault } = rehearse(pay, {}, given(till.charge).failsForNow());
     assert.deepEqual([outcome, steps.length, fault?.type], ['blocked', 3, 'Engine/ServiceUnavailable']);
   });
 
-  test('F-53, X-20 is OutcomeUnknown for an at-most-once step above the threshold, not only DeadlineExceeded', async (context) => {
+  test('F-53, X-20: is OutcomeUnknown for an at-most-once step above the threshold, not only DeadlineExceeded', async (context) => {
     const till = tillOf(() => new Promise<never>(() => {}), { atMostOnce: true });
     const fault = await inError(context, till, { MAX_FAILURES: '0' });
     assert.deepEqual([till.attempts, fault?.type], [[1], 'OutcomeUnknown']);

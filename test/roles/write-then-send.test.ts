@@ -113,7 +113,7 @@ const bothAnswers = async (desk: Desk, [left, right]: readonly Request[]) => {
 };
 
 describe('writing first, then sending', () => {
-  test('S26 announcements and status messages go out after the write, and the requests last', async (context) => {
+  test('S26: announcements and status messages go out after the write, and the requests last', async (context) => {
     const { desk, since } = apart(context, { app: fork });
     await register(desk);
     await submitted(desk, tea, heard);
@@ -129,7 +129,7 @@ describe('writing first, then sending', () => {
     ]);
   });
 
-  test('S26 a healthy order makes one write per step, and none to clear its outbox', async (context) => {
+  test('S26: a healthy order makes one write per step, and none to clear its outbox', async (context) => {
     const { desk, since } = apart(context);
     await register(desk);
     const orderId = await submitted(desk, tea, heard);
@@ -149,7 +149,7 @@ describe('writing first, then sending', () => {
     );
   });
 
-  test('S3 a refused write sends nothing', async (context) => {
+  test('S3: a refused write sends nothing', async (context) => {
     let refuses = false;
     const around = updating(async (store, state, ...rest) =>
       refuses ? { outcome: 'refused', current: await stateIn(store, state.orderId) } : store.update(state, ...rest),
@@ -163,7 +163,7 @@ describe('writing first, then sending', () => {
     assert.deepEqual([...new Set(since())], ['update', 'send worker-replies'], 'finally only the message itself is requeued');
   });
 
-  test('S5 a write that is refused because its own first attempt was stored has succeeded', async (context) => {
+  test('S5: a write that is refused because its own first attempt was stored has succeeded', async (context) => {
     // The response got lost, the SDK retried, and met its own first attempt.
     const around = updating(async (store, state, ...rest) => {
       await store.update(state, ...rest);
@@ -179,7 +179,7 @@ describe('writing first, then sending', () => {
     assert.equal(desk.telemetry.counts()['raceLost'], undefined);
   });
 
-  test('S5 such a write has also succeeded if another host has written since', async (context) => {
+  test('S5: such a write has also succeeded if another host has written since', async (context) => {
     const around = updating(async (store, state, ...rest) => {
       await store.update(state, ...rest);
       const head = await store.head(state.orderId);
@@ -192,7 +192,7 @@ describe('writing first, then sending', () => {
     assert.equal((await desk.request()).path, 'order/two');
   });
 
-  test('S5 a write whose response was lost is recognized when the message is redelivered', async (context) => {
+  test('S5: a write whose response was lost is recognized when the message is redelivered', async (context) => {
     let lost = true;
     const around = updating(async (store, ...write) => {
       const answer = await store.update(...write);
@@ -219,7 +219,7 @@ describe('writing first, then sending', () => {
 
 describe('when a function has answered', () => {
   for (const writesAndSendsAtomically of [true, false]) {
-    test(`S26 none of its calls is still running (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
+    test(`S26: none of its calls is still running (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
       let open = 0;
       /** A port that counts its open calls. */
       const counted = <T extends object>(port: T): T =>
@@ -267,7 +267,7 @@ describe('when a function has answered', () => {
 });
 
 describe('a redelivered message', () => {
-  test('F-28 sends what its write had to send, under the same ids, and writes nothing', async (context) => {
+  test('F-28: sends what its write had to send, under the same ids, and writes nothing', async (context) => {
     const { desk, since } = apart(context, { app: fork });
     await register(desk);
     const orderId = await submitted(desk, tea, heard);
@@ -302,7 +302,7 @@ describe('a redelivered message', () => {
     assert.equal(desk.announced().length, 2, 'the bus has these ids already');
   });
 
-  test('F-28 sends the first request if it is a wake-up whose claim was written without a send', async (context) => {
+  test('F-28: sends the first request if it is a wake-up whose claim was written without a send', async (context) => {
     let dead = false;
     const { desk, since } = apart(context, { around: sendingFails('worker-requests', () => dead), variables: { CLAIM_ON_SUBMIT: 'off' } });
     const orderId = await submitted(desk);
@@ -317,7 +317,7 @@ describe('a redelivered message', () => {
     assert.deepEqual([(await desk.request()).path, (await desk.state(orderId)).failureCount], ['order/one', 0]);
   });
 
-  test('F-42 does not send again what a later write has overtaken', async (context) => {
+  test('F-42: does not send again what a later write has overtaken', async (context) => {
     const { desk, since } = apart(context);
     await submitted(desk);
     const first = await desk.request();
@@ -359,7 +359,7 @@ describe('the outbox of an order', () => {
     'event bus': { publisher: { publish: () => Promise.reject(gone) } },
     'response queue': { queues: { send: () => Promise.reject(gone) } },
   }))
-    test(`F-59, F-64 is not tried again after a fatal error of the ${what}, because the host must stop`, async (context) => {
+    test(`F-59, F-64: is not tried again after a fatal error of the ${what}, because the host must stop`, async (context) => {
       const clock = { ...manualClock(), sleep: async () => {} };
       const { store, database } = openEmbedded(':memory:', { clock });
       context.after(() => database.close());
@@ -372,7 +372,7 @@ describe('the outbox of an order', () => {
       assert.deepEqual([...(await sendEntries(entries, ports))], ['a', 'b']);
     });
 
-  test('F-59 is marked for unacknowledged entries before the requests are sent, and the requests are still sent', async (context) => {
+  test('F-59: is marked for unacknowledged entries before the requests are sent, and the requests are still sent', async (context) => {
     const { desk, trace, orderId } = await unsent(context);
     assert.deepEqual(trace.slice(-2), ['patch', 'send worker-requests']);
     assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/status/2 true', '/cause/1 true']);
@@ -411,7 +411,7 @@ describe('the outbox of an order', () => {
     { how: 'after its next deadline has passed as well', afterMs: 30_000 },
   ];
   for (const { how, afterMs } of later) {
-    test(`F-59 S15 keeps a counted expiry when it is marked: the step is requested again, and not counted twice (${how})`, async (context) => {
+    test(`F-59, S15: keeps a counted expiry when it is marked: the step is requested again, and not counted twice (${how})`, async (context) => {
       let isFirst = true;
       const desk = openDesk(context, lineOf(stepsNamed('one')), {
         writesAndSendsAtomically: false,
@@ -440,7 +440,7 @@ describe('the outbox of an order', () => {
     });
   }
 
-  test('F-59 is not cleared by a reply: only an acknowledgement proves that an entry was sent', async (context) => {
+  test('F-59: is not cleared by a reply: only an acknowledgement proves that an entry was sent', async (context) => {
     const { desk, orderId, away } = await unsent(context);
     await desk.answer(await desk.request());
     assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/status/2 true', '/cause/1 true']);
@@ -461,7 +461,7 @@ describe('the outbox of an order', () => {
     );
   });
 
-  test('F-07 a status message that cannot be sent is given up after a quarter of an hour; the order is not affected, and a person is notified', async (context) => {
+  test('F-07: a status message that cannot be sent is given up after a quarter of an hour; the order is not affected, and a person is notified', async (context) => {
     const { desk, orderId, away } = await unsent(context);
     await desk.clock.advance(900_000);
     await desk.supervisor.pass();
@@ -479,7 +479,7 @@ describe('the outbox of an order', () => {
     assert.deepEqual(await outboxOf(desk, orderId), []);
   });
 
-  test('X-27 is retried once a minute after a while, not every ten seconds, because each try is a write', async (context) => {
+  test('X-27: is retried once a minute after a while, not every ten seconds, because each try is a write', async (context) => {
     let away = false;
     const { desk } = apart(context, { app: lineOf(stepsNamed('one')), around: sendingFails(mine, () => away) });
     await register(desk);
@@ -498,7 +498,7 @@ describe('the outbox of an order', () => {
     assert.ok(Math.max(...pauses) > 59_000 && Math.max(...pauses) <= 60_000);
   });
 
-  test('F-59 loses the entries that went out before a request as soon as the reply to that request arrives', async (context) => {
+  test('F-59: loses the entries that went out before a request as soon as the reply to that request arrives', async (context) => {
     const { desk, since } = apart(context);
     await register(desk);
     const orderId = await submitted(desk, tea, heard);
@@ -509,7 +509,7 @@ describe('the outbox of an order', () => {
     assert.deepEqual(await outboxOf(desk, orderId), []);
   });
 
-  test('F-59 keeps its entries after a reply to an earlier request: they are sent again under the same id, then cleared', async (context) => {
+  test('F-59: keeps its entries after a reply to an earlier request: they are sent again under the same id, then cleared', async (context) => {
     const opened = apart(context, { app: fork });
     const { desk, since } = opened;
     await register(desk);
@@ -534,7 +534,7 @@ describe('the outbox of an order', () => {
     assert.deepEqual(await outboxOf(desk, orderId), []);
   });
 
-  test('F-59 is marked by a redelivered message if the sender crashed, before a request is sent', async (context) => {
+  test('F-59: is marked by a redelivered message if the sender crashed, before a request is sent', async (context) => {
     const { desk, orderId, requests, since } = await unsent(context);
     const head = await desk.store.head(orderId);
     assert.ok(head);
@@ -547,7 +547,7 @@ describe('the outbox of an order', () => {
     assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/status/2 true', '/cause/1 true']);
   });
 
-  test('F-59 has its own deadline: it is retried ten seconds later, and that never counts as a failure', async (context) => {
+  test('F-59: has its own deadline: it is retried ten seconds later, and that never counts as a failure', async (context) => {
     const { desk, orderId, away } = await unsent(context);
     for (let pass = 0; pass < 3; pass++) {
       const { nextDueFor, nextDueAt, worklist } = await desk.state(orderId);
@@ -565,7 +565,7 @@ describe('the outbox of an order', () => {
     assert.deepEqual([failureCount, nextDueFor?.kind, worklist, outbox], [0, 'reminder', 'error', []]);
   });
 
-  test('F-59 keeps the order due until all is sent, even when it is Processed', async (context) => {
+  test('F-59: keeps the order due until all is sent, even when it is Processed', async (context) => {
     let away = false;
     const { desk } = apart(context, { app: lineOf(stepsNamed('one')), around: sendingFails(mine, () => away) });
     await register(desk);
@@ -582,7 +582,7 @@ describe('the outbox of an order', () => {
     assert.deepEqual([after.worklist, after.nextDueAt, after.outbox], [null, null, []]);
   });
 
-  test('F-02 an order is accepted as soon as it is stored, and unsent messages follow within ten seconds', async (context) => {
+  test('F-02: an order is accepted as soon as it is stored, and unsent messages follow within ten seconds', async (context) => {
     let dead = true;
     const around: DeskOptions['around'] = ({ queues }) => ({
       queues: { ...queues, send: (messages) => (dead ? Promise.reject(new Error('killed')) : queues.send(messages)) },
@@ -604,7 +604,7 @@ describe('the outbox of an order', () => {
     assert.equal((await desk.request()).path, 'order/one');
   });
 
-  test('F-63 F-02 an instruction is reported as done as soon as it is stored; unsent messages follow soon, and no failure counts', async (context) => {
+  test('F-63, F-02: an instruction is reported as done as soon as it is stored; unsent messages follow soon, and no failure counts', async (context) => {
     let away = false;
     const { desk } = apart(context, { around: sendingFails('worker-requests', () => away) });
     const orderId = await submitted(desk);
@@ -626,7 +626,7 @@ describe('the outbox of an order', () => {
     ['for a moment', 5, 1],
     ['for longer than the step timeout', 60, 2],
   ] as const)
-    test(`S15 F-48 when queues fail ${lasts} at the submission of an order, its step is requested when they are back, and was never late`, async (context) => {
+    test(`S15, F-48: when queues fail ${lasts} at the submission of an order, its step is requested when they are back, and was never late`, async (context) => {
       let away = true;
       const { desk } = apart(context, { around: sendingFails('worker-requests', () => away) });
       const orderId = await submitted(desk);
@@ -642,7 +642,7 @@ describe('the outbox of an order', () => {
       assert.equal((await desk.state(orderId)).failureCount, 0);
     });
 
-  test('F-02, F-60 an order that a rule suspends while its requests cannot be sent keeps the deadline of its outbox', async (context) => {
+  test('F-02, F-60: an order that a rule suspends while its requests cannot be sent keeps the deadline of its outbox', async (context) => {
     let away = false;
     const { desk } = apart(context, { app: undone, around: sendingFails('worker-requests', () => away) });
     const hold = rule({ id: 'hold', event: { kind: 'order-age', afterSeconds: 5 }, action: { kind: 'suspend' } });
@@ -662,7 +662,7 @@ describe('the outbox of an order', () => {
     assert.deepEqual((await desk.state(orderId)).outbox, []);
   });
 
-  test('F-02 the unsent mark does not touch what another host has written since', async (context) => {
+  test('F-02: the unsent mark does not touch what another host has written since', async (context) => {
     let away = false;
     const { desk } = apart(context, {
       around: ({ store, queues }) => ({
@@ -759,7 +759,7 @@ describe('a crash between any two calls of the scheduler', () => {
     ...new Map(messages.map(({ seq, status }) => [seq, `${String(seq)} ${String(status)}`])).values(),
   ];
 
-  test('F-58 F-28 leads to the same end of the order wherever it happens, and nothing recorded is repeated', {
+  test('F-58, F-28: leads to the same end of the order wherever it happens, and nothing recorded is repeated', {
     timeout: 120_000,
   }, async (context) => {
     const well = await live(context, { at: -1, position: 'before' });

@@ -65,7 +65,7 @@ async function chaotic(context: TestContext) {
 const lateBy = ({ steps, startedAt }: Experiment): readonly (number | null)[] =>
   steps.map(({ at }) => (at === null ? null : Math.floor((at - startedAt) / 5_000) * 5));
 
-test('when an experiment drops a reply, the supervisor requests the step again under the same key, and the order completes (F-47)', async (context) => {
+test('F-47: when an experiment drops a reply, the supervisor requests the step again under the same key, and the order completes', async (context) => {
   const { play } = await chaotic(context);
   const { experiment, ends, calls } = await play({ kind: 'drop-reply', agent: 'till' });
   assert.deepEqual([experiment.state, lateBy(experiment), experiment.steps[1]?.note], ['passed', [0, 10, 10], 'attempt 2']);

@@ -21,7 +21,7 @@ const some = [steps, handlers, people, unknown, roundabout, calls, messages].fla
 const aws = await startAwsServers();
 after(() => aws.stop());
 
-describe('G19 a scenario leaves the same history on every implementation of the ports', () => {
+describe('G19: a scenario leaves the same history on every implementation of the ports', () => {
   for (const scenario of some) {
     test(scenario.title, async () => {
       const embedded = await play(scenario, openEmbeddedPlace());

@@ -134,7 +134,7 @@ test('S22: on the AWS protocols too, an order that was answered with 202 survive
   assert.equal(customers.answered.size + customers.givenUp.size, life * ordersOfLife);
 });
 
-test('F-01 a message becomes an order of the client that has registered its sender, and of no other client', async (t) => {
+test('F-01: a message becomes an order of the client that has registered its sender, and of no other client', async (t) => {
   const here = await place(t);
   const system = await startLocal(t, here.variables);
   const authorization = `Bearer ${await openLocalIssuer(here.data).sign({ role: 'admin' })}`;

@@ -92,7 +92,7 @@ const answer = ({ desk, orderId }: Asked) =>
 
 describe('an order that asks an empty group', () => {
   for (const writesAndSendsAtomically of [true, false])
-    test(`An order whose question goes to an empty group has an exception, and without a rule the admins hear of it (F-177, in one transaction: ${writesAndSendsAtomically})`, async (context) => {
+    test(`F-177: an order whose question goes to an empty group has an exception, and without a rule the admins hear of it (in one transaction: ${writesAndSendsAtomically})`, async (context) => {
       const order = await asked(context, { options: { writesAndSendsAtomically } });
       await order.look();
       assert.partialDeepStrictEqual(await exceptionIn(order), {
@@ -115,7 +115,7 @@ describe('an order that asks an empty group', () => {
     });
 
   for (const writesAndSendsAtomically of [true, false])
-    test(`An order whose question goes to an empty group hands it to another group by a rule (F-177, in one transaction: ${writesAndSendsAtomically})`, async (context) => {
+    test(`F-177: an order whose question goes to an empty group hands it to another group by a rule (in one transaction: ${writesAndSendsAtomically})`, async (context) => {
       const action = { kind: 'task', group: 'night', dueSeconds: 7200, text: 'Nobody of claims is there.' } as const;
       const order = await asked(context, { action, options: { writesAndSendsAtomically } });
       await order.look();
@@ -129,7 +129,7 @@ describe('an order that asks an empty group', () => {
       assert.deepEqual(await standing(order), ['Error', false, 'OperatorAsked']);
     });
 
-  test('An order whose question goes to an empty group is suspended by a rule, and asks again when it is resumed (F-177)', async (context) => {
+  test('F-177: an order whose question goes to an empty group is suspended by a rule, and asks again when it is resumed', async (context) => {
     const order = await asked(context, { action: { kind: 'suspend' } });
     await order.look();
     assert.deepEqual(await standing(order), ['Processing', true, undefined]);
@@ -144,7 +144,7 @@ describe('an order that asks an empty group', () => {
     assert.deepEqual(await requested(order), ['order/pack']);
   });
 
-  test('An order whose question goes to an empty group asks again after a pause by a rule, at most as often as the rule may (F-177)', async (context) => {
+  test('F-177: an order whose question goes to an empty group asks again after a pause by a rule, at most as often as the rule may', async (context) => {
     const order = await asked(context, { action: { kind: 'retry', afterSeconds: 300 }, rule: { timesPerOrder: 1 } });
     await order.look();
     assert.deepEqual(await standing(order), ['Processing', false, undefined]);
@@ -167,14 +167,14 @@ describe('an order that asks an empty group', () => {
     assert.deepEqual(await requested(order), ['order/pack']);
   });
 
-  test('An order whose question goes to an empty group goes on in its own handler if a rule raises a fault (F-177)', async (context) => {
+  test('F-177: an order whose question goes to an empty group goes on in its own handler if a rule raises a fault', async (context) => {
     const order = await asked(context, { action: { kind: 'raise', type: 'NoVerdict', message: 'Nobody is there.' } });
     await order.look();
     assert.deepEqual(await requested(order), ['order/ask/on-AnyFault/guess']);
     assert.partialDeepStrictEqual(await exceptionIn(order), { handling: { by: 'rule', control: 'resumed' } });
   });
 
-  test('An order whose question goes to an empty group is undone by a rule (F-177)', async (context) => {
+  test('F-177: an order whose question goes to an empty group is undone by a rule', async (context) => {
     const order = await asked(context, { action: { kind: 'compensate' } });
     await order.look();
     const undo = await order.desk.request();
@@ -183,7 +183,7 @@ describe('an order that asks an empty group', () => {
     assert.equal((await order.desk.state(order.orderId)).outcome, 'compensated');
   });
 
-  test('An order whose question goes to an empty group asks again when the handler of a rule has completed (F-177)', async (context) => {
+  test('F-177: an order whose question goes to an empty group asks again when the handler of a rule has completed', async (context) => {
     const order = await asked(context, { action: { kind: 'handle', workflow: 'rescue', control: 'ready' } });
     await order.look();
     assert.deepEqual(await standing(order), ['Processing', true, undefined]);
@@ -193,14 +193,14 @@ describe('an order that asks an empty group', () => {
     assert.partialDeepStrictEqual(await taskIn(order, 3), { kind: 'question', state: 'open' });
   });
 
-  test('An order keeps its question if the action of a rule does not fit it: the action skip is for steps (F-177)', async (context) => {
+  test('F-177: an order keeps its question if the action of a rule does not fit it: the action skip is for steps', async (context) => {
     const order = await asked(context, { action: { kind: 'skip', output: {} } });
     await order.look();
     assert.deepEqual(await standing(order), ['Error', false, 'OperatorAsked']);
     assert.partialDeepStrictEqual(await exceptionIn(order, 3), { type: 'RuleFailed', handling: null, taskId: taskIdOf(order.orderId, 1) });
   });
 
-  test('An order that a rule gives to empty groups again and again has few exceptions, and the admins hear of it (F-177)', async (context) => {
+  test('F-177: an order that a rule gives to empty groups again and again has few exceptions, and the admins hear of it', async (context) => {
     const order = await asked(context, { action: { kind: 'task', group: 'claims' }, rule: { timesPerOrder: 20 } });
     for (let pass = 0; pass < 8; pass++) await order.look(1000);
     assert.equal(await exceptionsOf(order), 4);
@@ -208,7 +208,7 @@ describe('an order that asks an empty group', () => {
     assert.deepEqual(told(order), ['admins.example line']);
   });
 
-  test('An order takes the decision of a rule about its question once: later, people have the task in their hands (F-177)', async (context) => {
+  test('F-177: an order takes the decision of a rule about its question once: later, people have the task in their hands', async (context) => {
     const order = await asked(context, { action: { kind: 'task', group: 'night' } });
     await order.look();
     const { orderId, submittedAt, seq } = await taskIn(order);
@@ -219,7 +219,7 @@ describe('an order that asks an empty group', () => {
     assert.equal((await taskIn(order)).group, 'day');
   });
 
-  test('An order that is being undone has the exception, and no rule decides about it (F-177)', async (context) => {
+  test('F-177: an order that is being undone has the exception, and no rule decides about it', async (context) => {
     const { desk, look } = await asked(context, { action: { kind: 'compensate' } });
     const orderId = await submitted(desk, tea, { workflow: 'closing' });
     await timePasses(
@@ -232,7 +232,7 @@ describe('an order that asks an empty group', () => {
     assert.partialDeepStrictEqual(await exceptionIn({ desk, orderId, look }), { type: 'GroupEmpty', handling: null });
   });
 
-  test('An order takes a report about its empty group once, and none about a question that is answered (F-177)', async (context) => {
+  test('F-177: an order takes a report about its empty group once, and none about a question that is answered', async (context) => {
     const order = await asked(context);
     await order.desk.pass();
     const [report] = order.desk.messages('wake-ups').filter((message) => message['unattended'] !== undefined);
@@ -251,7 +251,7 @@ describe('an order whose question nobody claims in time', () => {
   const late = { event: { kind: 'exception', type: 'NobodyInTime' } } as const;
   const action = { kind: 'task', group: 'night' } as const;
 
-  test('An order whose question nobody claims in time has an exception, and without a rule the task is as before (F-177)', async (context) => {
+  test('F-177: an order whose question nobody claims in time has an exception, and without a rule the task is as before', async (context) => {
     const order = await asked(context, { members: ['ann'] });
     await order.look();
     assert.equal(await exceptionIn(order), undefined);
@@ -266,7 +266,7 @@ describe('an order whose question nobody claims in time', () => {
     assert.equal(await exceptionIn(order, 3), undefined, 'one exception, however many reminders');
   });
 
-  test('An order whose question nobody claims in time hands it to another group by a rule, which has as much time (F-177)', async (context) => {
+  test('F-177: an order whose question nobody claims in time hands it to another group by a rule, which has as much time', async (context) => {
     const order = await asked(context, { members: ['ann'], action, rule: late });
     await order.look();
     await order.look(600_000);
@@ -278,7 +278,7 @@ describe('an order whose question nobody claims in time', () => {
     assert.partialDeepStrictEqual(await exceptionIn(order, 3), { type: 'NobodyInTime', data: { group: 'night' } });
   });
 
-  test('An order whose question somebody has claimed has no exception, and a rule does not take the task away (F-177)', async (context) => {
+  test('F-177: an order whose question somebody has claimed has no exception, and a rule does not take the task away', async (context) => {
     const order = await asked(context, { members: ['ann'], action, rule: late });
     const { desk, orderId } = order;
     const claim = () => createTasks(desk).act(taskIdOf(orderId, 1), { act: { action: 'claim' }, by: 'ann', isAdmin: false });

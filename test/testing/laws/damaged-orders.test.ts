@@ -41,7 +41,7 @@ async function asks({ desk }: Pick<Awaited<ReturnType<typeof damagedCaller>>, 'd
 }
 
 describe('the law of damaged orders', () => {
-  test('An order that was damaged and rebuilt may wait for days for an order that it called, which waits for a person (L7)', async (context) => {
+  test('L7: an order that was damaged and rebuilt may wait for days for an order that it called, which waits for a person', async (context) => {
     const damaged = await damagedCaller(context);
     const { desk, writes, found, orderId } = damaged;
     await asks(damaged, 205);
@@ -50,7 +50,7 @@ describe('the law of damaged orders', () => {
     assert.deepEqual(found, []);
   });
 
-  test('An order that was damaged and is written again and again without a wait breaks the law (L7)', async (context) => {
+  test('L7: an order that was damaged and is written again and again without a wait breaks the law', async (context) => {
     const { writes, found, record, orderId } = await damagedCaller(context);
     const write = writes.findLast(({ after }) => after.orderId === orderId) ?? assert.fail('The caller was never written.');
     for (let times = 0; times < 400; times += 1) record(write);

@@ -32,12 +32,12 @@ async function retried(context: TestContext) {
 }
 
 describe('the law of repeated requests', () => {
-  test('A step that a rule retries in the write of its first request keeps the law (F-52)', async (context) => {
+  test('F-52: a step that a rule retries in the write of its first request keeps the law', async (context) => {
     const { found } = await retried(context);
     assert.deepEqual(found, []);
   });
 
-  test('The same write without the action of the rule breaks the law (F-52)', async (context) => {
+  test('F-52: the same write without the action of the rule breaks the law', async (context) => {
     const { desk, writes } = await retried(context);
     const silent = writes.map((each) => ({ ...each, after: { ...each.after, blob: withoutAction(each.after.blob) } }));
     assert.match(

@@ -151,15 +151,15 @@ describe('at-most-once steps in a rehearsal', () => {
     return rehearse(workflow, order, ...whens).story();
   };
 
-  test('X-20 without a reply the outcome is unknown: the step is not requested again', () => {
+  test('X-20: without a reply the outcome is unknown: the step is not requested again', () => {
     assert.equal(storyOf(bank.pay, given(bank.pay).isSilent(1)), 'bank.pay silent, bank.pay OutcomeUnknown, blocked for OutcomeUnknown');
   });
 
-  test('X-20 with a lookup, the service reports the outcome', () => {
+  test('X-20: with a lookup, the service reports the outcome', () => {
     assert.equal(storyOf(bank.trace, given(bank.trace).isSilent(1)), 'bank.trace silent, bank.trace ok, completed');
   });
 
-  test('X-20 after "not now" no call was made, and the step is requested again', () => {
+  test('X-20: after "not now" no call was made, and the step is requested again', () => {
     assert.equal(storyOf(bank.pay, given(bank.pay).failsForNow(1)), 'bank.pay ServiceUnavailable, bank.pay ok, completed');
   });
 });

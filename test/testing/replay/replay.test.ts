@@ -136,14 +136,14 @@ describe('an order that is exported and replayed on another machine', () => {
     assert.match(run.end.why(), /CardDeclined/);
   });
 
-  test('holds no secret of the order or of an answer, in no line and no state (F-51)', async (t) => {
+  test('F-51: holds no secret of the order or of an answer, in no line and no state', async (t) => {
     const { exported } = await declined(t);
     const text = JSON.stringify(await exported());
     for (const hidden of [card, pin, Buffer.from(card).toString('base64')]) assert.ok(!text.includes(hidden), hidden);
     assert.ok(!/sealed:1:(?!secret-)/.test(text), 'an encrypted secret');
   });
 
-  test('is checked at its last moment as the system checks it (F-153)', async (t) => {
+  test('F-153: is checked at its last moment as the system checks it', async (t) => {
     const { exported, checked } = await declined(t);
     const { end } = replay(await exported());
     for (const instruction of instructions)
