@@ -3,6 +3,7 @@ import { workflowsAgent } from '#core/data/child-order';
 import type { JsonObject } from '#core/data/json';
 import type { Catalog, OperationSchemas } from '#core/definition/catalog';
 import type { WorkflowDefinition } from '#core/definition/definition';
+import { secretPointers } from '#core/definition/secrets';
 import { workflowRef } from '#core/definition/workflow-ref';
 import type { AnyOperation } from './agent.ts';
 import type { App, Written } from './workflow.ts';
@@ -47,10 +48,16 @@ export function schemasOf(operation: AnyOperation): OperationSchemas {
 
 type Override = NonNullable<z.core.ToJSONSchemaParams['override']>;
 
-/** Schemas that coerce, catch or preprocess accept more input than the JSON Schema of their type says. */
+/**
+ * Schemas that coerce, catch or preprocess accept more input than the JSON Schema of their type says. If one holds a secret, its value is
+ * secret as a whole: nobody knows the place of the secret before the conversion.
+ */
 const acceptAnything: Override = ({ zodSchema, jsonSchema }) => {
   const { def } = zodSchema._zod;
   const isLenient =
     ('coerce' in def && def.coerce === true) || def.type === 'catch' || (def.type === 'pipe' && def.in._zod.def.type === 'transform');
-  if (isLenient) for (const keyword of Object.keys(jsonSchema)) delete jsonSchema[keyword];
+  if (!isLenient) return;
+  const isSecret = secretPointers(jsonSchema as JsonObject).length > 0;
+  for (const keyword of Object.keys(jsonSchema)) delete jsonSchema[keyword];
+  if (isSecret) jsonSchema['secret'] = true;
 };

@@ -3,6 +3,7 @@ import test from 'node:test';
 import * as z from 'zod';
 import { secret } from '#authoring/agent';
 import type { Json } from '#core/data/json';
+import { declares } from '#core/definition/sealed';
 import { mask, masked, secretPointers, secretTexts, withoutTexts } from '#core/definition/secrets';
 import { deepFreeze } from '../support/workflows.ts';
 
@@ -34,6 +35,13 @@ const places: readonly (readonly [where: string, schema: z.ZodType, value: Json,
     { cards: { his: '4111', hers: '4222' } },
     { cards: { his: mask, hers: mask } },
   ],
+  [
+    'the fields whose names match a pattern',
+    z.object({ cards: z.looseRecord(z.string().regex(/^card/), card) }),
+    { cards: { cardHers: '4111', cardHis: '4222' } },
+    { cards: { cardHers: mask, cardHis: mask } },
+  ],
+  ['the names of the fields', z.object({ names: z.record(card, z.int()) }), { names: { '4111': 1 } }, { names: mask }],
   [
     'one of several forms',
     z.object({ pay: z.union([z.object({ card }), z.object({ invoice: z.string() })]) }),
@@ -132,6 +140,39 @@ test('S24: a secret field is found inside anyOf, oneOf and allOf of a handwritte
     assert.deepEqual(secretPointers({ properties: { pay: { [form]: [{}, part] } } }), ['/pay/card']);
   assert.deepEqual(secretPointers({ properties: { card: { secret: false } }, description: '"secret"' }), []);
   assert.deepEqual(secretPointers(undefined), []);
+});
+
+/** Schemas that no zod type has. An author can write them with `meta`. */
+const part = { properties: { card: { type: 'string', secret: true } } };
+for (const [keyword, schema, pointers] of [
+  ['patternProperties', { '^a': part }, ['/*/card']],
+  ['unevaluatedProperties', part, ['/*/card']],
+  ['unevaluatedItems', part, ['/*/card']],
+  ['contains', part, ['/*/card']],
+  ['additionalItems', part, ['/*/card']],
+  ['items', [{}, part], ['/1/card']],
+  ['if', part, ['/card']],
+  ['then', part, ['/card']],
+  ['else', part, ['/card']],
+  ['not', part, ['/card']],
+  ['propertyNames', { secret: true }, ['']],
+  ['dependentSchemas', { sku: part }, ['/card']],
+  ['dependencies', { sku: part, name: ['sku'] }, ['/card']],
+] as const)
+  test(`S24: a secret field is found below ${keyword} of a handwritten schema`, () => {
+    assert.deepEqual(secretPointers({ [keyword]: schema } as Json), pointers);
+  });
+
+test('S24: a part of a schema that a reference does not find counts as secret if the schema marks any secret', () => {
+  assert.deepEqual(secretPointers({ properties: { a: { $ref: '#payer' }, b: { secret: true } } }), ['/a', '/b']);
+  assert.deepEqual(secretPointers({ properties: { a: { $ref: '#payer' } } }), []);
+});
+
+test('S24: an operation whose input has fields by a pattern declares them', () => {
+  const schema = z.toJSONSchema(z.object({ cards: z.looseRecord(z.string().regex(/^card/), card) })) as Json;
+  assert.ok(declares(schema, ['cards', 'cardHers']));
+  assert.ok(!declares(schema, ['cards', 'pin']));
+  assert.ok(!declares(schema, ['pin']));
 });
 
 const cardNumber = '4242-4242-4242-4242';

@@ -8,6 +8,7 @@ import {
   delay,
   forEach,
   type Json,
+  type JsonObject,
   operation,
   PermanentFailure,
   secret,
@@ -79,10 +80,11 @@ async function played(
   context: TestContext,
   app: ReturnType<typeof shop>,
   writesAndSendsAtomically = true,
+  body: JsonObject = order,
 ): Promise<{ desk: Desk; orderId: string; leaks: readonly string[] }> {
   const desk = openDesk(context, app, { writesAndSendsAtomically });
   await registerClient(desk.store, { id: 'acme', responseChannels: ['mine'], senders: [] });
-  const orderId = await submitted(desk, order, { client: 'acme', responseChannel: 'mine' });
+  const orderId = await submitted(desk, body, { client: 'acme', responseChannel: 'mine' });
   for (let round = 0; round < 3; round++)
     for (const queue of ['worker-requests', 'worker-replies', 'parcels-requests', 'parcels-replies']) await desk.deliver(queue);
   return { desk, orderId, leaks: await leaksOf(desk, orderId) };
@@ -231,6 +233,50 @@ describe('a secret of an order', () => {
       ({ type, ...entry }) => type === 'ActivityClosed' && 'path' in entry && entry.path === 'order/charge',
     );
     assert.deepEqual(closed && 'output' in closed && closed.output, { id: 'c-1', token: '[secret]' });
+  });
+
+  const cards = z.looseRecord(z.string().regex(/^card/), secret(z.string()));
+  test('S24: in a field whose name matches a pattern reaches the agent that declares it, and no other view', async (context) => {
+    const given: Json[] = [];
+    const till = defineAgent('worker', {
+      charge: operation({
+        input: z.object({ cards }),
+        output: z.object({}),
+        run: (input) => noting(given, input, Promise.reject(new PermanentFailure('Broken', quote(input.cards['cardHers'] ?? '')))),
+      }),
+    });
+    const workflow = defineWorkflow('shop', { version: 1, order: z.object({ cards }) }, ({ order: body }) =>
+      till.charge({ cards: body.cards }),
+    );
+    const app = defineApp({ workflows: [workflow], agents: [till] }) as ReturnType<typeof shop>;
+    const { desk, orderId, leaks: found } = await played(context, app, true, { cards: { cardHers: card } });
+    assert.deepEqual(given, [{ cards: { cardHers: card } }]);
+    assert.equal((await desk.state(orderId)).fault?.message, 'the till said no to [secret]');
+    assert.deepEqual(found, []);
+  });
+
+  test('S24: in a field that an operation coerces is redacted where the service quotes it', async (context) => {
+    const lenient: readonly z.ZodType[] = [
+      secret(z.coerce.string()),
+      secret(z.string()).catch('none'),
+      z.preprocess((value) => value, secret(z.string())),
+      z.object({ number: secret(z.string()) }).catch({ number: 'none' }),
+    ];
+    for (const field of lenient) {
+      const till = defineAgent('worker', {
+        charge: operation({
+          input: z.object({ card: field }),
+          output: z.object({}),
+          run: (input) => Promise.reject(new PermanentFailure('Broken', quote(JSON.stringify(input)))),
+        }),
+      });
+      const workflow = defineWorkflow('shop', { version: 1, order: z.object({ card: z.unknown() }) }, ({ order: body }) =>
+        till.charge({ card: body.card }),
+      );
+      const app = defineApp({ workflows: [workflow], agents: [till] }) as ReturnType<typeof shop>;
+      const { leaks: found } = await played(context, app, true, { card: field instanceof z.ZodCatch ? { number: card } : card });
+      assert.deepEqual(found, []);
+    }
   });
 
   test('S24: in a malformed request is not quoted in the log', async (context) => {

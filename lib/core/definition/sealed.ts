@@ -1,4 +1,5 @@
 import { isObject, type Json } from '#core/data/json';
+import { linearPattern } from './pattern.ts';
 import { mask, partsOf, referred } from './secrets.ts';
 
 /**
@@ -68,12 +69,19 @@ export function declares(schema: Json | undefined, path: readonly string[], root
   const [part, ...rest] = path;
   if (part === undefined) return true;
   const within = (inner: unknown, further: readonly string[] = rest) => declares(inner as Json, further, root, depth + 1);
-  const { $ref, properties, prefixItems, items, additionalProperties } = schema;
+  const { $ref, properties, patternProperties, prefixItems, items, additionalProperties } = schema;
   if (typeof $ref === 'string' && within(referred(root, $ref), path)) return true;
   if (['anyOf', 'oneOf', 'allOf'].some((key) => Array.isArray(schema[key]) && schema[key].some((each) => within(each, path)))) return true;
   if (isObject(properties) && Object.hasOwn(properties, part)) return within(properties[part]);
+  const matching = Object.entries(isObject(patternProperties) ? patternProperties : {}).filter(([source]) => matches(source, part));
+  if (matching.length > 0) return matching.some(([, each]) => within(each));
   if (Array.isArray(prefixItems) && prefixItems[Number(part)] !== undefined) return within(prefixItems[Number(part)]);
   if (items !== undefined || additionalProperties !== undefined) return within(items) || within(additionalProperties);
   // A schema with none of these keywords says nothing about the shape of a value.
-  return !['$ref', 'properties', 'prefixItems', 'anyOf', 'oneOf', 'allOf', 'type', 'enum', 'const'].some((key) => key in schema);
+  return !ofShape.some((key) => key in schema);
 }
+
+const ofShape = ['$ref', 'properties', 'patternProperties', 'prefixItems', 'anyOf', 'oneOf', 'allOf', 'type', 'enum', 'const'];
+
+/** Whether a pattern matches the name of a field. RE2 does not support every pattern; such a pattern counts as matching. */
+const matches = (source: string, name: string): boolean => linearPattern(source)?.test(name) ?? true;

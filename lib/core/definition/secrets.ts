@@ -25,30 +25,50 @@ function pointersWithin(
 ): readonly string[] {
   if (!isObject(schema)) return [];
   if (schema['secret'] === true) return [pointer];
-  const within = (part: unknown, at: string) => pointersWithin(part as Json, at, root, references);
-  const { $ref, properties, prefixItems } = schema;
+  const { $ref } = schema;
   return [
-    ...(typeof $ref !== 'string'
-      ? []
-      : references.includes($ref)
-        ? [pointer]
-        : pointersWithin(referred(root, $ref), pointer, root, [...references, $ref])),
-    ...(isObject(properties)
-      ? Object.entries(properties).flatMap(([name, property]) =>
-          within(property, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`),
-        )
-      : []),
-    ...(Array.isArray(prefixItems) ? prefixItems.flatMap((item, index) => within(item, `${pointer}/${index}`)) : []),
-    ...['items', 'additionalProperties'].flatMap((key) => within(schema[key], `${pointer}/*`)),
-    ...['anyOf', 'oneOf', 'allOf'].flatMap((key) =>
-      Array.isArray(schema[key]) ? schema[key].flatMap((each) => within(each, pointer)) : [],
-    ),
+    ...(typeof $ref === 'string' ? pointersBehind($ref, pointer, root, references) : []),
+    ...partsIn(schema, pointer).flatMap(([part, at]) => pointersWithin(part as Json, at, root, references)),
   ];
 }
 
-/** Resolves a reference such as `#/$defs/Payer`. */
+/** A part whose reference repeats, or leads nowhere, counts as secret as a whole. */
+function pointersBehind(reference: string, pointer: string, root: Json | undefined, references: readonly string[]): readonly string[] {
+  const part = references.includes(reference) ? undefined : referred(root, reference);
+  return part === undefined ? [pointer] : pointersWithin(part, pointer, root, [...references, reference]);
+}
+
+/** Keywords whose schemas apply to entries or fields that they do not name. */
+const ofEntries = ['items', 'additionalItems', 'unevaluatedItems', 'contains', 'additionalProperties', 'unevaluatedProperties'];
+
+/** Keywords whose schemas apply to the value itself. A name of a field has no pointer, so a secret name makes the whole object secret. */
+const ofWhole = ['anyOf', 'oneOf', 'allOf', 'if', 'then', 'else', 'not', 'propertyNames'];
+
+/** Keywords with one schema for each name, which apply to the value itself. */
+const ofWholeByName = ['dependentSchemas', 'dependencies'];
+
+/** Returns the schemas inside a schema, each with the pointer to the values to which it applies. */
+function partsIn(schema: { readonly [keyword: string]: unknown }, pointer: string): readonly (readonly [part: unknown, at: string])[] {
+  const { properties, patternProperties, prefixItems, items } = schema;
+  const listed = (parts: unknown, at: (index: number) => string) =>
+    Array.isArray(parts) ? parts.map((part, index) => [part, at(index)] as const) : [];
+  const named = (parts: unknown, at: (name: string) => string) =>
+    isObject(parts) ? Object.entries(parts).map(([name, part]) => [part, at(name)] as const) : [];
+  return [
+    ...named(properties, (name) => `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`),
+    ...listed(prefixItems ?? items, (index) => `${pointer}/${index}`),
+    ...named(patternProperties, () => `${pointer}/*`),
+    ...ofEntries.map((keyword) => [schema[keyword], `${pointer}/*`] as const),
+    ...ofWhole.flatMap((keyword) => [[schema[keyword], pointer] as const, ...listed(schema[keyword], () => pointer)]),
+    ...ofWholeByName.flatMap((keyword) => named(schema[keyword], () => pointer)),
+  ];
+}
+
+/** Resolves a reference such as `#/$defs/Payer`; undefined for any other form, and if the root has no such part. */
 export const referred = (root: Json | undefined, reference: string): Json | undefined =>
-  partsOf(reference).reduce<Json | undefined>((schema, part) => (isObject(schema) ? (schema[part] as Json) : undefined), root);
+  /^#(\/|$)/.test(reference)
+    ? partsOf(reference).reduce<Json | undefined>((schema, part) => (isObject(schema) ? (schema[part] as Json) : undefined), root)
+    : undefined;
 
 /** The text that replaces a secret. */
 export const mask = '[secret]';
