@@ -62,7 +62,7 @@ export function lengthOf(ms: number): string {
   return days >= 30 || hours % 24 === 0 ? `${days} d` : `${days} d ${hours % 24} h`;
 }
 
-/** How long ago, in one unit: `3 s`, `6 min`, `2 h`, `10 d`. */
+/** Returns the time since then, in one unit: `3 s`, `6 min`, `2 h`, `10 d`. */
 export function ageOf(time: string | number): string {
   const seconds = Math.max(0, (now.value - at(time).getTime()) / 1_000);
   if (seconds < 60) return `${Math.floor(seconds)} s`;

@@ -5,7 +5,7 @@ import { call, connection, Problem, serverNow } from './client.ts';
 export interface Polled<T> {
   readonly data: T | undefined;
   readonly etag: string | undefined;
-  /** Why the last attempt failed. `data` then comes from an earlier one. */
+  /** The reason why the last attempt failed. `data` then comes from an earlier one. */
   readonly problem: Problem | undefined;
   /** When the data was true, by the clock of the server; 0 before the first answer. */
   readonly at: number;

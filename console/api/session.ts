@@ -25,7 +25,7 @@ export type SignIn =
 /** Undefined until the console knows who is signed in; null when nobody is. */
 export const person = signal<Person | null | undefined>(undefined);
 export const signIn = signal<SignIn | undefined>(undefined);
-/** Why a sign-in failed. */
+/** The reason why a sign-in failed. */
 export const signInProblem = signal<string | undefined>(undefined);
 
 export const has = (role: string): boolean => person.value?.roles.includes(role) === true;

@@ -2,7 +2,7 @@ import type { Order, Step } from '../api/types.ts';
 import type { IconName } from '../parts/icons.ts';
 import { lengthOf } from '../time.ts';
 
-/** How a state of an activity looks and reads. Color, icon, stroke and word say the same. */
+/** The look of a state of an activity. Color, icon, stroke and word say the same. */
 export interface Look {
   readonly kind: string;
   readonly icon: IconName;
@@ -13,7 +13,7 @@ export interface Look {
   readonly says: string;
 }
 
-/** What is known of a step: as it is now, or as it was at a past entry of the history. */
+/** The known part of a step: as it is now, or as it was at a past entry of the history. */
 export type Known = Pick<Step, 'path' | 'status' | 'result' | 'attempts' | 'startedAt' | 'closedAt'> &
   Partial<Pick<Step, 'activity' | 'waitsFor' | 'completeBy' | 'skipped'>> & { readonly isSkipped?: boolean; readonly isUnknown?: boolean };
 

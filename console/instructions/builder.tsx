@@ -31,7 +31,7 @@ interface Props {
   /** Shows a check in the graph. `undefined` hides the last one, because it no longer fits the form. */
   readonly showCheck: (check: Check | undefined) => void;
   readonly applied: (kind: InstructionKind, path: string) => void;
-  /** Why nothing can be applied now: another person has the order, or the task. */
+  /** The reason why nothing can be applied now: another person has the order, or the task. */
   readonly barred?: string | undefined;
   /** Whether the form is a fixed part of the page, and the page itself shows the check. */
   readonly isPartOfPage?: boolean;

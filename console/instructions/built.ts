@@ -31,7 +31,7 @@ const path = ({ path: name }: Values): string | undefined => (name === '' ? unde
 
 type Shape = (values: Values, json: { readonly [field: string]: Json }) => Built;
 
-/** How each kind with fields is built from its form. */
+/** The functions that build an instruction from its form, for each kind with fields. */
 const shapes: { readonly [kind in InstructionKind]?: Shape } = {
   resubmit: (values, json) => given('resubmit', { ...json, completeWithinSeconds: number(values.completeWithinSeconds) }),
   'replace-input': (values, { input }) =>

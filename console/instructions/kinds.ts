@@ -2,7 +2,7 @@ import type { JsonObject } from '#core/data/json';
 import type { InstructionKind, Order, Workflow } from '../api/types.ts';
 import { definitionPath, isUndo } from '../graph/look.ts';
 
-/** What a person has typed into the form of an instruction. JSON values are texts until they are sent. */
+/** The text that a person has typed into the form of an instruction. JSON values are texts until they are sent. */
 export type Values = {
   readonly path: string;
   readonly output: string;
@@ -32,7 +32,7 @@ export interface Kind {
   readonly name: string;
   /** The effect in a few words. */
   readonly does: string;
-  /** What the button says. */
+  /** The label of the button. */
   readonly verb: string;
   /** Set if the effect cannot be taken back. */
   readonly harm?: true;

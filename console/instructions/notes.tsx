@@ -37,7 +37,7 @@ export function StaleNote({
   );
 }
 
-/** Why the instruction was not applied, and what to do. */
+/** The reason why the instruction was not applied, and what to do. */
 export function Conflict({ problem }: { problem: Problem }) {
   if (problem.code === 'stale')
     return (

@@ -13,7 +13,7 @@ interface Props {
   readonly version: number;
   readonly close: () => void;
   readonly deleted: () => void;
-  /** What the deletion changes. */
+  /** The consequences of the deletion. */
   readonly children: ComponentChildren;
 }
 

@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import type { Json } from '#core/data/json';
 
 /*
- * What a person has typed and not sent yet. It survives the end of a session, and a sign-in that leads to another page and back: the
+ * Text that a person has typed and not sent yet. It survives the end of a session, and a sign-in on another page: the
  * storage of the tab keeps it. It is deleted when it is sent, discarded, or when the person signs out.
  */
 const prefix = 'redress-draft ';

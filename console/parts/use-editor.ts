@@ -25,7 +25,7 @@ interface Versioned {
   readonly version: number;
 }
 
-/** How one kind of thing with versions is edited. */
+/** The editor's knowledge of one kind of thing with versions. */
 export interface Editing<F extends Form, Item extends Versioned> {
   readonly what: 'rule' | 'solution';
   /** As it was read last. Undefined: a new one. */

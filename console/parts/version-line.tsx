@@ -4,7 +4,7 @@ import { Said, shown } from './text.tsx';
 
 interface Props {
   readonly version: string;
-  /** Who made it, and when. */
+  /** The author of the version, and its time. */
   readonly children: ComponentChildren;
   readonly reason: string | null;
   /** The text of the version before. Undefined: it is not known. */

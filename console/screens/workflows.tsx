@@ -152,7 +152,7 @@ function summaryOf({ steps, versions, version }: Workflow): string {
   return `${counted(live, 'order')} ${live === 1 ? 'is' : 'are'} unfinished, ${blocked} of them blocked.`;
 }
 
-/** How a step looks: red where orders are blocked, blue where orders are at work. */
+/** Returns the look of each step: red where orders are blocked, blue where orders are at work. */
 function looksOf({ steps }: Workflow): ReadonlyMap<string, Look> {
   return new Map(
     steps.map(({ path, blocked, running }): readonly [string, Look] => {

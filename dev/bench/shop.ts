@@ -83,7 +83,7 @@ const refused = defineWorkflow('fulfil-refused', { version: 1, order: Order }, (
   ).on(Unreachable, ({ compensate }) => compensate());
 });
 
-/** How the steps of a long order depend on each other. */
+/** The kinds of long orders, by how their steps depend on each other. */
 export const kinds = ['plain', 'linked', 'undoable', 'undone'] as const;
 export type Kind = (typeof kinds)[number];
 

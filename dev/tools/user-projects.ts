@@ -63,7 +63,7 @@ const settings = keysOf(compilers).flatMap((compiler) =>
 /** The settings with the large types of the stack come first, so that no long one remains at the end. */
 const longestFirst = settings.toSorted((a, b) => Number(b.hasStack) - Number(a.hasStack));
 
-/** How a runner is started in the folder of a project, and the module that its `test` function comes from. */
+/** A test runner: how it is started in the folder of a project, and the module that its `test` function comes from. */
 interface Runner {
   readonly source: string;
   readonly type: 'commonjs' | 'module';

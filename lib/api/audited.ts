@@ -7,7 +7,7 @@ import { seesAll } from './views.ts';
 
 type AuditedCall = Pick<Call, 'api' | 'caller' | 'requestId'>;
 
-/** What a person does, apart from the values before and after. */
+/** The action of a person, without the values before and after. */
 type Action = Pick<AuditEntry, 'kind' | 'target' | 'action' | 'reason'>;
 
 /** Returns the documents of an action's entry, for the transaction of the change. Another try after a lost race gets a new entry. */

@@ -47,7 +47,7 @@ const tokenCharactersMax = 8192;
 /** The most groups of one token. If a token names more, only the first ones count. */
 const groupsMax = 100;
 const groupCharactersMax = 64;
-/** How long a verified token is cached, and so how long a withdrawn key or registration still counts. */
+/** The time for which a verified token is cached. For that time a withdrawn key or registration still counts. */
 const rememberedMs = 30_000;
 const rememberedMax = 2000;
 

@@ -18,7 +18,7 @@ import type { KeyHeaders } from './schemas/instructions.ts';
 
 type Creation = Call<unknown, z.output<typeof BulkHeaders>, z.output<typeof BulkBody>>;
 
-/** How long a call counts the orders of a filter. After that the run itself finds out whether they are too many. */
+/** The time for which a call counts the orders of a filter. After that the run itself finds out whether they are too many. */
 const countingMaxMs = 5_000;
 
 /** Creates a bulk run. The run freezes its set of orders and checks the instruction on each. It starts later: by a call or by `start`. */

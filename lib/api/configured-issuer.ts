@@ -13,7 +13,7 @@ type Variables = { readonly [name: string]: string | undefined };
 const answerMs = 3000;
 /** Anyone can send an unknown key id, so the API fetches the keys at most once a minute. An issuer publishes a new key before it signs with it. */
 const cooldownMs = 60_000;
-/** How long fetched keys are cached: calls still succeed while the issuer is unavailable, and a withdrawn key still counts. */
+/** The time for which fetched keys are cached. For that time calls succeed without the issuer, and a withdrawn key still counts. */
 const keptMs = 600_000;
 
 const text = () => z.string({ error: 'missing' });

@@ -23,7 +23,7 @@ import { isOperator } from './views.ts';
 
 type InstructionCall = Call<unknown, z.output<typeof InstructionHeaders>, z.output<typeof InstructionBody>>;
 
-/** What a call around an instruction adds to it. */
+/** The part that a call of the API adds to an instruction that it gives. */
 export interface Around extends Pick<Parameters<Instruct>[2], 'solution' | 'beside'> {
   /** The body of the call, which its idempotency key stands for. Default: the instruction. */
   readonly keyed?: Json;

@@ -10,7 +10,7 @@ import { readJournal } from './history.ts';
 import { visibleOrder } from './orders.ts';
 import type { Call } from './route.ts';
 
-/** What a recovery undoes and whom it concerns, for its dry run. */
+/** The effects that a recovery undoes and the orders that it concerns, for its dry run. */
 export interface RecoveryPlan {
   /** The affected scope, by the paths of its activities. */
   readonly scope: readonly string[];

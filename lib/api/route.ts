@@ -51,7 +51,7 @@ export interface ApiOptions {
   readonly cursorKey: Uint8Array;
   /** The built console; undefined if it is not built. */
   readonly console?: () => ConsoleFiles | undefined;
-  /** How people sign in to the console. Without it, they cannot. */
+  /** The way in which people sign in to the console. Without it, they cannot. */
   readonly signIn?: SignIn | undefined;
   /** Injects faults. Only the host on the machine of its operator has it. */
   readonly chaos?: Chaos | undefined;

@@ -23,7 +23,7 @@ export interface IssuerSignIn {
 
 export type SignIn = LocalSignIn | IssuerSignIn;
 
-/** How long a code is good. */
+/** The time for which a code is valid. */
 const codeMs = 10 * 60_000;
 export const sessionSeconds = 12 * 60 * 60;
 

@@ -41,7 +41,7 @@ export interface ReadOrder {
   readonly endBy: number | undefined;
   /** The settings that a person has changed for this order alone. */
   readonly amended?: Amended | undefined;
-  /** How far the undo is. Only operators see it. */
+  /** The progress of the undo. Only operators see it. */
   readonly undo?: UndoProgress | undefined;
   /** The faults that recoveries have masked. Only operators see them. */
   readonly maskedFaults?: MaskedFaults | undefined;

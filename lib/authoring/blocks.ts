@@ -16,7 +16,7 @@ export const scope = <F extends string>(name: string, child: Activity<F>): Compo
   composite({ activity: 'scope', name, do: recordedIn(child).shape }, { fixed: true });
 
 interface RetryRuns {
-  /** How often the activity runs again: 3 means at most 4 runs. */
+  /** The largest number of further runs: 3 means at most 4 runs. */
   readonly retries: number;
   /** Seconds between two runs. */
   readonly intervalSeconds: number;

@@ -9,7 +9,7 @@ import type { ServiceSubmission, ServiceSubmitted } from './services.ts';
 export interface OrderOfClient {
   readonly orderId: string;
   readonly processState: 'Pending' | 'Processing' | 'Processed' | 'Error';
-  /** How the order has ended; null before its end. */
+  /** The outcome of the order; null before its end. */
   readonly outcome: string | null;
   /** The output of a completed order, without secrets. */
   readonly output?: Json;

@@ -95,7 +95,7 @@ export class PermanentFailure extends Error {
 /** An error for operations to throw after a temporary failure. Any other exception counts as one, too. */
 export class TransientFailure extends Error {
   override readonly name = 'TransientFailure';
-  /** How long the service asked its clients to wait. */
+  /** The time for which the service asked its clients to wait. */
   readonly retryAfterMs: number | undefined;
   /** Whether it is certain that the service was not reached, so that no effect exists. */
   readonly nothingSent: boolean;

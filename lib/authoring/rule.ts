@@ -109,7 +109,7 @@ interface Fields<I, K extends RuleEventKind> {
   /** Without it, the events alone decide. */
   readonly condition?: (values: RuleValues<I, NoInfer<K>>) => Expr<boolean>;
   readonly action: RuleActionOf<NoInfer<K>> | ((values: RuleValues<I, NoInfer<K>>) => RuleActionOf<NoInfer<K>>);
-  /** Who carries out a `task` or a `handle`. */
+  /** The executor of a `task` or a `handle`. */
   readonly executor?: RuleExecutor;
   /** `off`, `dry-run` or `enforce`. It may be changed while the system runs. */
   readonly mode: RuleMode;

@@ -183,9 +183,9 @@ export interface App {
   /** Consumers of queues of the app's own. */
   readonly consumers?: readonly ConsumerDefinition[];
   readonly local?: LocalTrial;
-  /** How messages that cannot be processed are treated, by channel: the name of an agent or a consumer, `submissions` or `wake-ups`. */
+  /** The treatment of messages that cannot be processed, by channel: the name of an agent or a consumer, `submissions` or `wake-ups`. */
   readonly channels?: ChannelPolicies;
-  /** What the system does about exceptions without a person. */
+  /** The rules by which the system acts on exceptions without a person. */
   readonly rules?: readonly AppRule[];
   /** Services that each process of the app starts, on one machine and in Lambda. */
   readonly services?: readonly RuntimeService[];

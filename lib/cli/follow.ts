@@ -15,7 +15,7 @@ export interface Following {
 
 const lookEveryMs = 100;
 const lookEveryMaxMs = 1_000;
-/** How long a system that does not answer is tried again: enough for a restart. */
+/** The time for which a system that does not answer is tried again: enough for a restart. */
 const patienceMs = 30_000;
 
 /** Polls an order until it has ended or the signal aborts; resolves with its last view. */

@@ -30,7 +30,7 @@ interface Target {
   readonly orderId: string;
   /** The ETag of the order that the person has seen. */
   readonly etag: string;
-  /** Where the instruction is posted. */
+  /** The path that the instruction is posted to. */
   readonly path: string;
   readonly bodyOf: (instruction: GivenInstruction) => object;
   /** The order as the person has seen it. */

@@ -50,7 +50,7 @@ export async function fieldsIn(text: string, terminal: Pick<Terminal, 'readInput
   throw new UsageError('Expected --fields with a JSON object: {"path": "order/charge"}, @file, or @- for standard input.');
 }
 
-/** What `--reason` is for. */
+/** The help text of `--reason`. */
 export const reasonHelp = 'why; kept in the history of the order (required, but not with --dry-run)';
 
 /** Returns the reason of a decision. A dry run decides nothing, so it needs none. */

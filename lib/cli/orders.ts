@@ -46,7 +46,7 @@ export interface FaultView {
   readonly permanent?: boolean;
 }
 
-/** How far the undo of an order is. Paths are those of the steps that are undone. */
+/** The progress of the undo of an order. Paths are those of the steps that are undone. */
 export interface UndoView {
   readonly scope: string;
   readonly done: number;
@@ -111,7 +111,7 @@ export interface OrderView {
   readonly exceptionId?: string;
   readonly taskId?: string;
   readonly steps?: readonly StepView[];
-  /** How far its undo is, for operators. */
+  /** The progress of its undo, for operators. */
   readonly undo?: UndoView;
   /** The faults that recoveries have masked, for operators. */
   readonly maskedFaults?: MaskedFaultsView;

@@ -2,7 +2,7 @@ import { type FunctionSpec, runsAppCode } from '#runtime/topology';
 import type { AgentCredentials } from './credentials.ts';
 import type { OrderProcessingProps } from './order-processing-props.ts';
 
-/** Where messages for people may go, beside the topic. */
+/** The destinations that messages for people may go to, beside the topic. */
 export interface NotificationSettings {
   /** The only hosts that the notifier ever calls, some with a port: `['hooks.example.com']`. */
   readonly hosts?: readonly string[];

@@ -28,7 +28,7 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
   readonly agentEnvironment?: { readonly [name: string]: string };
   /** Credentials with which agents and consumers call their services: `call.credential('PAYMENT_KEY')`. Default: none. */
   readonly agentCredentials?: AgentCredentials;
-  /** Where messages for people may go, beside the topic `notifications`. Default: nowhere else. */
+  /** The other destinations that messages for people may go to, beside the topic `notifications`. Default: none. */
   readonly notifications?: NotificationSettings;
   /** The network in which functions run. Default: none, they reach public addresses only. */
   readonly vpc?: VpcSettings;
@@ -47,7 +47,7 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
   readonly disableExecuteApiEndpoint?: boolean;
   /** Limits of the API for each address of callers, by AWS WAF. It makes the API a REST API, and needs `domain`. Default: none. */
   readonly firewall?: Firewall;
-  /** Where people return to after they have signed in with the user pool. Default: the console on this machine, and that of the API. */
+  /** The pages to which people return from the user pool. Default: the console on this machine, and that of the API. */
   readonly signIn?: SignIn;
   /** Programs that submit orders; each gets an app client of the user pool. Default: none. */
   readonly clients?: readonly string[];
@@ -59,8 +59,8 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
   /** Thresholds that differ from those of the alarms; `false` creates no alarms. Default: none differs. */
   readonly alarms?: AlarmThresholds | false;
   /**
-   * How a deployment replaces functions: all at once, or first for a tenth of their runs, with a rollback if they fail. `canary` needs
-   * the alarms. Default: `all-at-once`.
+   * The replacement of functions by a deployment: all together, or first for a tenth of their runs, with a rollback if they fail. `canary`
+   * needs the alarms. Default: `all-at-once`.
    */
   readonly deployments?: 'all-at-once' | 'canary';
   /** The Lambda instances of the account in this region ("Concurrent executions"). Queues use at most half of them. Default: 1,000. */

@@ -13,7 +13,7 @@ export interface OrderQueuesProps {
   readonly removalPolicy: RemovalPolicy;
 }
 
-/** How long SQS reuses a data key. It makes about a tenth of the KMS calls that the default of five minutes needs. */
+/** The time for which SQS reuses a data key. It makes about a tenth of the KMS calls that the default of five minutes needs. */
 const dataKeyReuse = Duration.hours(1);
 
 /** All queues of the system, with their dead-letter queues. */

@@ -20,7 +20,7 @@ export interface ScheduleProps {
   readonly sweepEvery: Duration;
 }
 
-/** How long EventBridge and Lambda keep an undelivered start: the shortest time that both allow. */
+/** The time for which EventBridge and Lambda keep an undelivered start: the shortest that both allow. */
 const startedWithin = Duration.minutes(1);
 
 /**

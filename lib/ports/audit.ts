@@ -32,7 +32,7 @@ export interface AuditEntry {
    * its name, of exceptions by their fingerprint.
    */
   readonly target: string;
-  /** What the person did. For a dead letter, `<action>-refused` follows an entry whose action was refused after all. */
+  /** The action of the person. For a dead letter, `<action>-refused` follows an entry whose action was refused after all. */
   readonly action: string;
   readonly reason: string | null;
   /** The values that the action changes, without secrets. Null: nothing was there, or the values are not of this kind. */
@@ -78,7 +78,7 @@ export const auditProblems = ['changed', 'removed', 'added', 'digest-changed', '
 /** A day compared with its digest. */
 export interface VerifiedDay {
   readonly day: string;
-  /** How many entries the day had. */
+  /** The number of entries of the day. */
   readonly entries: number;
   readonly hash: string;
   readonly at: number;

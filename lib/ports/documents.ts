@@ -88,7 +88,7 @@ export const collections = {
   ruleSet: (hash: string) => `RULESET#${hash}`,
   /** The versions of a rule, the newest first. */
   rule: (id: string) => `RULE#${id}`,
-  /** How often rules were asked and acted, in shards. */
+  /** The number of times that rules were asked and acted, in shards. */
   ruleCounts: 'RULE-COUNTS',
   /** The outcomes of a rule's last actions. The id is that of the rule. */
   ruleOutcomes: 'RULE-OUTCOMES',
@@ -96,27 +96,27 @@ export const collections = {
   staleRules: 'STALE-RULES',
   /** The instructions that people keep, by id. */
   solutions: 'SOLUTIONS',
-  /** How often solutions were used and what became of it, in one of a few parts. */
+  /** The number of uses of solutions and their verdicts, in one of a few parts. */
   solutionFigures: (shard: number | '*') => `SOLUTION-FIGURES#${shard}`,
   /** A bulk run: its record, its set in chunks, and the outcome of each order. */
   bulk: (id: string) => `BULK#${id}`,
   /** The figures of the whole system: `CURRENT`, and the orders of each step as the last sweep saw them: `STEPS`. */
   overview: 'OVERVIEW',
-  /** How many orders finished in each minute of a UTC day. */
+  /** The number of orders that finished in each minute of a UTC day. */
   finished: (day: string) => `FINISHED#${day}`,
-  /** What the notifier must look at, by time, in one of `agendaParts` parts. */
+  /** The agenda of the notifier, by time, in one of `agendaParts` parts. */
   agenda: (part: number | '*') => `AGENDA#${part}`,
-  /** What a group of people has heard about alike tasks. */
+  /** The notices of a group of people about alike tasks. */
   notices: (group: string) => `NOTICES#${group}`,
   /** The groups of people, by name. */
   peopleGroups: 'PEOPLE',
-  /** How many messages each group of people has got in the current period. */
+  /** The number of messages that each group of people has got in the current period. */
   allowances: 'ALLOWANCES',
   /** Messages on their way to the destinations of people. */
   deliveries: 'DELIVERIES',
   /** The mute, the note and the ticket of alike exceptions. The id is their fingerprint. */
   exceptionNotes: 'EXCEPTION-NOTES',
-  /** What orders have read and written of one object, by time. The name is that of the object: `stock/tea`. */
+  /** The reads and writes of one object by orders, by time. The name is that of the object: `stock/tea`. */
   object: (name: string) => `OBJ#${name}`,
   /** API calls that wait for an order, to limit their number. */
   waits: 'WAITS',

@@ -55,7 +55,7 @@ export function decodeStateOf<T>(order: OrderRecord, read: () => T): T {
   }
 }
 
-/** How long a rollout may take: for this long after a write, older processes may meet a version that they do not know. */
+/** The longest time that a rollout may take. For this time after a write, older processes may meet a version that they do not know. */
 export const rolloutMs = 3_600_000;
 
 /** Returns the error for a record of another schema version. `writtenAt`: milliseconds since 1970, if readable. */

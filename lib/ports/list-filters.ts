@@ -4,7 +4,7 @@ export interface ListIndexFilters<Index extends string = string> {
   readonly serves: readonly string[];
 }
 
-/** How a list answers its filters. `docs/reference/lists.md` shows these tables. */
+/** The filters of a list, and the index that serves each of them. `docs/reference/lists.md` shows these tables. */
 export interface ListFilters<Index extends string = string> {
   readonly call: string;
   /** All filters of the list. A filter that the chosen index does not serve is checked on each record. */

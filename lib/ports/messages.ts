@@ -101,7 +101,7 @@ export const Request = z.object({
   confirming: z.literal(true).optional(),
   /** The first request under its key, although not the first of its step. The earlier ones were definitely refused. */
   newKey: z.literal(true).optional(),
-  /** How often the agent has requeued it, because the service was down. */
+  /** The number of times that the agent has requeued it because the service was down. */
   requeued: z.int().min(1).optional(),
   /** A copy of this request may have been sent and served before. */
   resent: z.literal(true).optional(),
@@ -146,7 +146,7 @@ export const Undone = z.object({
   path: id,
   /** When it was undone: milliseconds since 1970. Absent in messages of an older process. */
   undoneAt: z.int().optional(),
-  /** How often the orders that have read it were looked for before. Absent: never. */
+  /** The number of earlier searches for the orders that have read it. Absent: none. */
   looks: z.int().min(1).optional(),
 });
 export type Undone = z.infer<typeof Undone>;

@@ -1,4 +1,4 @@
-/** What a step has read and written, to be stored under the name of each object. */
+/** The objects that a step has read and written. The entry is stored under the name of each object. */
 export interface ObjectsContent {
   readonly kind: 'objects';
   readonly orderId: string;

@@ -76,7 +76,7 @@ export interface DueFor {
     | 'rule';
   readonly path?: string;
   readonly agent?: string;
-  /** How often the same step or claim was late before; absent if never. */
+  /** The number of times that the same step or claim was late before; absent if never. */
   readonly failures?: number;
   /** A sentence about the failure that the step's agent reported last, without secrets; absent if it reported none. */
   readonly heard?: string;

@@ -12,7 +12,7 @@ export type TaskKind = (typeof taskKinds)[number];
 export const taskStates = ['open', 'claimed', 'resolved'] as const;
 export type TaskState = (typeof taskStates)[number];
 
-/** How a task came to its end. */
+/** The end of a task. */
 export interface TaskResolution {
   /** The person's `sub`, or the rule or the part of the system that made the task needless. */
   readonly by: string;
@@ -79,7 +79,7 @@ export interface TaskRecord {
   readonly nextReminderAt?: number | null;
   /** The agenda's time of the last reminder. Absent: there was none. */
   readonly remindedFor?: number;
-  /** How often the task was handed to the next group, and to which one. Absent: never. */
+  /** The number of times that the task was handed to the next group, and that group. Absent: never. */
   readonly escalation?: { readonly level: number; readonly to: string | null };
   /** When a rule last handed it to other people, and the number of the exception about which the rule decided. Absent: never. */
   readonly handed?: { readonly at: number; readonly exception: number };

@@ -71,7 +71,7 @@ export interface Config {
   readonly quiet: boolean;
   readonly adapters: 'embedded' | 'aws';
   readonly supervisorPeriodMs: number;
-  /** How old the overview may become; undefined: the supervisor writes none. */
+  /** The largest age of the overview; undefined: the supervisor writes none. */
   readonly overviewPeriodMs: number | undefined;
   readonly stepMs: number;
   readonly maxFailures: number;
@@ -87,7 +87,7 @@ export interface Config {
   /** The average rate of submissions that one process accepts from one client; undefined: no limit. */
   readonly clientOrdersPerSecond: number | undefined;
   readonly retentionMs: number | undefined;
-  /** Where messages for people may go. */
+  /** The destinations of messages for people. */
   readonly notify: {
     /** The destination of groups that have none. */
     readonly url: string | undefined;

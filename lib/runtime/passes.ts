@@ -1,7 +1,7 @@
 import type { Clock } from '#ports/clock';
 
 export interface PassesOptions {
-  /** How long a run repeats its passes; 0: one pass. EventBridge starts a schedule once a minute at most. */
+  /** The time for which a run repeats its passes; 0: one pass. EventBridge starts a schedule once a minute at most. */
   readonly repeatForMs: number;
   readonly periodMs: number;
   readonly clock: Clock;

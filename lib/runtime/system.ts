@@ -44,7 +44,7 @@ export interface Ports {
   readonly telemetry: Telemetry;
   /** The issuer whose tokens the API accepts. */
   readonly issuer: Issuer;
-  /** How people sign in to the console. */
+  /** The way in which people sign in to the console. */
   readonly signIn?: SignIn | undefined;
   /** Injects faults. Only a host on the machine of its operator has it. */
   readonly chaos?: Chaos | undefined;

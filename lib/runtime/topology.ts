@@ -24,7 +24,7 @@ export interface QueueSource {
 /** The input of the supervisor's schedules. */
 export interface SupervisorTask {
   readonly task: 'pass' | 'sweep';
-  /** How long one run repeats its passes, once every supervisor period; without it, one pass. */
+  /** The time for which one run repeats its passes, one every supervisor period. Absent: one pass. */
   readonly repeatForMs?: number;
 }
 

@@ -33,7 +33,7 @@ const tokens = {
 };
 type Person = (typeof people)[number];
 
-/** What an operator sends, for an order in Error. */
+/** A call that an operator sends about an order in Error. */
 interface Verb {
   readonly path: string;
   readonly body?: object;

@@ -214,7 +214,7 @@ const table: readonly (readonly [what: string, definition: WorkflowDefinition, p
   ],
 ];
 
-/** Which values may be read at which places. */
+/** The values that may be read at each place. */
 const reads: typeof table = [
   [
     'a read of a step in another branch of a choice',

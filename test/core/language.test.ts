@@ -11,7 +11,7 @@ const numRuns = Number(process.env['LANGUAGE_RUNS'] ?? 4000);
 const seed = process.env['LANGUAGE_SEED'] || undefined;
 const parameters = { numRuns, ...(seed === undefined ? {} : { seed: Number(seed) }) };
 
-/** How much of the undo list is in pages outside the state: none, one entry a page, or some. */
+/** The part of the undo list that is in pages outside the state: none, one entry a page, or some. */
 const undoPages = fc.constantFrom(undefined, 1, 200);
 
 test('the orders of any shape use every activity type', () => {

@@ -31,7 +31,7 @@ export const allowedBy = (statements: readonly Statement[], { resources, orders 
 
 const listOf = <T>(value: T | readonly T[]): readonly T[] => (Array.isArray(value) ? value : [value as T]);
 
-/** What a condition of a statement needs to know of a call. */
+/** The part of a call that a condition of a statement needs. */
 export interface Call {
   readonly partition?: string;
   /** The attributes that it names. A read without them returns whole items. */

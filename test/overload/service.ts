@@ -1,7 +1,7 @@
 import { TransientFailure } from 'redress';
 import type { Deployment } from './deployment.ts';
 
-/** How a service fails: it refuses at once, accepts calls without an answer, or runs ten times as slowly. */
+/** The ways in which a service fails: it refuses immediately, accepts calls without an answer, or runs ten times as slowly. */
 export const sicknesses = ['refuses', 'hangs', 'slow'] as const;
 export type Sickness = (typeof sicknesses)[number];
 

@@ -30,7 +30,7 @@ const exceptionIn = (desk: Desk, orderId: string, seq = 1) => exceptionOf(except
 const taskIn = (desk: Desk, orderId: string, seq = 1) => taskOf(taskIdOf(orderId, seq), desk.store);
 const requested = async (desk: Desk) => (await desk.requests()).map(({ path, attempt, input }) => ({ path, attempt, input }));
 
-/** What an operator sees of the present wait: the explanation, and the rows of the steps that wait. */
+/** Returns what an operator sees of the present wait: the explanation, and the rows of the steps that wait. */
 async function shownOf(desk: Desk, orderId: string) {
   const record = await desk.state(orderId);
   const { state } = decodeInstance(record);

@@ -96,7 +96,7 @@ export interface Life {
   /** The lines of its journal, without numbers. */
   readonly journal: readonly Json[];
   readonly turns: number;
-  /** How often the state was rebuilt. */
+  /** The number of times that the state was rebuilt. */
   readonly rebuilt: number;
   readonly pages: number;
   readonly kinds: ReadonlySet<string>;

@@ -3,7 +3,7 @@ import type { Json } from '#core/data/json';
 import type { Decision } from '#roles/operator/instruction';
 import { tea } from './shop.ts';
 
-/** How a service reacts to a request: its effect, its answer and its delay. */
+/** The reaction of a service to a request: its effect, its answer and its delay. */
 export interface Answer {
   readonly does: boolean;
   /** `nonsense` is an answer outside the operation's schema; `large` one that exceeds the size limit. */
@@ -101,7 +101,7 @@ export interface Scenario {
   readonly events: readonly Event[];
   readonly mail: readonly Disturbance[];
   readonly variables: { readonly [name: string]: string };
-  /** How long the scenario runs. */
+  /** The duration of the scenario. */
   readonly lastsSeconds: number;
   /** Words that must stand in the history, so that the scenario cannot pass without its effect. */
   readonly shows: readonly string[];

@@ -14,7 +14,7 @@ export interface Scenario {
   readonly crashes: number;
   /** Number of lost answers to writes: the write is repeated, and meets its first attempt. */
   readonly lostAnswers: number;
-  /** How often time may move to the next deadline while other events are still possible. */
+  /** The number of times that time may move to the next deadline while other events are still possible. */
   readonly hurries: number;
 }
 

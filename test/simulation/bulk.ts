@@ -16,7 +16,7 @@ const illForMs = [50_000, 120_000] as const;
 const refusesStill = 0.2;
 const preparesAfterMs = [35_000, 140_000] as const;
 const looksEveryMs = [300, 5_000] as const;
-/** How long a process stands still, and how long an operator waits for the turn of an order. */
+/** The time that a process stands still, and the time that an operator waits for the turn of an order. */
 const standsStill = { ms: [500, 60_000], withinMs: 15_000 } as const;
 /** The share of the orders that people leave to the bulk runs while faults last. */
 const leftShare = 0.7;

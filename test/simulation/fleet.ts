@@ -35,7 +35,7 @@ export interface FleetOptions {
 const sweepMs = 3_600_000;
 /** The delay after which deliveries follow the stored state of a channel. */
 const looksAgainMs = 1_000;
-/** How long messages for a consumer are gathered into batches. */
+/** The time for which messages for a consumer are gathered into batches. */
 const gatheredMs = 500;
 /** The longest time until the first sweep. The schedule of the sweeper does not depend on the start of a process. */
 const firstSweepMaxMs = 600_000;

@@ -12,7 +12,7 @@ const seconds = [1, 45] as const;
 /** The share of operators who do not come back, and of those who have an admin end their lock. */
 const goneShare = 0.25;
 const adminShare = 0.15;
-/** How long a process that works for the holder stands still beyond the end of the lock. */
+/** The time by which a process that works for the holder stands still beyond the end of the lock. */
 const beyondMs = [100, 20_000] as const;
 
 /** Operators lock orders, work on them alone, and give them back or go away: in one world of fifteen. */

@@ -7,17 +7,17 @@ import type { Services } from './services.ts';
 const theme = 13;
 /** The number of lots in a usual world, and in one with many orders. */
 const lotsOf = { few: 3, many: 25 } as const;
-/** How long orders wait between their steps, and before their end. */
+/** The times that orders wait between their steps, and before their end. */
 const waitSeconds = [0, 40] as const;
 const lastSeconds = [20, 160] as const;
 const actsAfterMs = [20_000, 240_000] as const;
-/** How long an operation of the warehouse takes, and the probability that the warehouse refuses it. */
+/** The time that an operation of the warehouse takes, and the probability that the warehouse refuses it. */
 const worksMs = [500, 35_000] as const;
 const refusedShare = 0.15;
 const recoveredShare = 0.7;
 /** Some orders are recovered once more, so that what they have done again is undone. */
 const recoveredAgainShare = 0.4;
-/** How long the warehouse takes to undo. */
+/** The time that the warehouse takes to undo. */
 const undoesMs = [200, 25_000] as const;
 /** The share of messages about undone writes that are lost; then the share of orders that people cancel or undo without a recovery. */
 const lostShare = 0.25;

@@ -5,7 +5,7 @@ import type { SimulatedHost } from './host.ts';
 import type { Chance } from './random.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** How long a receiver may be away: minutes, or longer than the notifier tries to deliver a message. */
+/** The time that a receiver may be away: minutes, or longer than the notifier tries to deliver a message. */
 const awayMs = [20_000, 1_500_000] as const;
 export const goneMs = 26 * 3_600_000;
 /** The shares of receivers that are away at first, that are gone for good, and whose answers are often lost. */

@@ -103,7 +103,7 @@ export class World implements Surroundings {
   readonly chance: Chance;
   readonly faults: Faults;
   readonly seed: number;
-  /** How many orders share objects; undefined: as the seed has it. */
+  /** The number of orders that share objects; undefined: as the seed has it. */
   private readonly objectOrders: number | undefined;
   private readonly profile: Profile;
   private readonly story: ((line: string) => void) | undefined;

@@ -12,7 +12,7 @@ const foreign = /(^|\/)(coverage|requirements)\.md$|(^|\/)node_modules\//;
 
 /** Returns all prose of files and folders: comments of code, paragraphs of Markdown. */
 export const proseOf = (paths: readonly string[]): readonly Prose[] =>
-  filesIn(paths, 'ts,js,mjs,md').flatMap((file) => (file.endsWith('.md') ? paragraphsOf(file) : commentsOf(file)));
+  filesIn(paths, 'ts,tsx,js,mjs,md').flatMap((file) => (file.endsWith('.md') ? paragraphsOf(file) : commentsOf(file)));
 
 /** Returns all test titles, without the ids that they cite; titles of scenarios count as well. */
 export const titlesOf = (paths: readonly string[]): readonly Prose[] => [

@@ -2,7 +2,7 @@ import type { RequestCommand } from '#core/data/command';
 import type { StepReply } from '#core/data/event';
 import { fault, ok, rejected } from './run.ts';
 
-/** How an agent reacts to a request with a new key. */
+/** The reaction of an agent to a request with a new key. */
 export type Mood = 'does' | 'refuses' | 'rejects' | 'busy' | 'doesButIsUnsure' | 'isUnsure' | 'doesInSilence' | 'silent';
 export const moods: readonly Mood[] = ['does', 'refuses', 'rejects', 'busy', 'doesButIsUnsure', 'isUnsure', 'doesInSilence', 'silent'];
 

@@ -18,7 +18,7 @@ interface Shown {
   readonly why: string;
 }
 
-/** Why an instruction did not help: the fault of the order as it is now. */
+/** Returns why an instruction did not help: the fault of the order as it is now. */
 function whyNot({ now }: BulkItem): string {
   if (!now) return '';
   const { fault, processState, outcome } = now;

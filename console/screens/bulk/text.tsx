@@ -113,7 +113,7 @@ export const isHarm = ({ kind }: Pick<ListedBulkRun, 'kind'>): boolean => {
   return known === undefined || kinds[known].harm === true;
 };
 
-/** Why it is too early to go on after the first orders: nobody knows yet whether the instruction helped them. */
+/** Returns why it is too early to go on after the first orders: nobody knows yet whether the instruction helped them. */
 export function unknownText({ state, paused, verified: { running } }: BulkRun): string | undefined {
   if (state !== 'paused' || paused?.by !== 'canary' || running === 0) return undefined;
   return running === 1 ? "the first order's result is not known yet" : `the results of ${running} first orders are not known yet`;

@@ -3,7 +3,7 @@ import type { IconName } from '../../parts/icons.ts';
 
 interface Words {
   readonly title: string;
-  /** What the button does, for an agent and a number of seconds. */
+  /** The effect of the button, for an agent and a number of seconds. */
   readonly button: (agent: string, seconds: number) => string;
   readonly icon: IconName;
   readonly needsAgent: boolean;

@@ -13,7 +13,7 @@ interface BarProps {
 
 const idsMax = 100;
 
-/** What can be done with the chosen orders together. */
+/** The actions for all chosen orders together. */
 export function SelectionBar({ selection: { chosen, clear }, orders, matching: { workflow, fault, state, ...others } }: BarProps) {
   if (chosen.size === 0 || !has('operator')) return null;
   const ids = [...chosen];

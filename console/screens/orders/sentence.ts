@@ -3,7 +3,7 @@ import { isUndo } from '../../graph/look.ts';
 import { stepName } from '../../parts/text.tsx';
 import { lengthOf, shortTime } from '../../time.ts';
 
-/** Why an order is where it is. */
+/** The reason why an order is where it is. */
 export interface Reason {
   readonly tone: '' | 'stop' | 'undo' | 'warn';
   readonly big: string;

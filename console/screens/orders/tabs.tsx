@@ -36,7 +36,7 @@ export const HistoryList = ({ history }: { history: History | undefined }) => (
   </Panel>
 );
 
-/** What the client submitted, and what the steps have answered. */
+/** The body that the client submitted, and the answers of the steps. */
 export const Data = ({ order }: { order: Order }) => (
   <div class="data-tab">
     <Panel title="Order" aside="as the client submitted it">
@@ -145,7 +145,7 @@ export function Messages({ order, entries }: { order: Order; entries: readonly H
   );
 }
 
-/** What an undo of the whole order would do now. */
+/** The plan of an undo of the whole order, as of now. */
 export function Plan({ orderId }: { orderId: string }) {
   const plan = usePoll<UndoPlan>(`/orders/${orderId}/plan`);
   return (
@@ -181,7 +181,7 @@ export function Plan({ orderId }: { orderId: string }) {
   );
 }
 
-/** What people have done to the order, and why. */
+/** The actions of people on the order, with their reasons. */
 export function OrderAudit({ orderId }: { orderId: string }) {
   const entries = usePages<AuditEntry>(apiPath('/audit', { target: orderId, limit: 50 }), ({ id }) => id);
   return (

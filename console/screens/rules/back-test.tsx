@@ -15,7 +15,7 @@ const said = (value: unknown): string => {
 const days = 7;
 const pagesMax = 20;
 
-/** What a rule would have done in the last days. It changes nothing. */
+/** The back-test of a rule: what it would have done in the last days. It changes nothing. */
 export function BackTest({ body, id }: { body: JsonObject; id: string }) {
   const [result, setResult] = useState<Page>();
   const [problem, setProblem] = useState<Problem>();

@@ -10,7 +10,7 @@ interface Figures {
 /** `24 of 26 passed`: what became of the tasks that it resolved. */
 export const oddsText = ({ used, passed }: Figures): string => (used === 0 ? 'not used yet' : `${passed} of ${used} passed`);
 
-/** Where tasks suggest a solution. */
+/** Returns the condition under which tasks suggest a solution. */
 export function appliesText({ appliesWhen, fingerprints }: Pick<Solution, 'appliesWhen' | 'fingerprints'>): string {
   if (appliesWhen !== undefined) return `where ${appliesWhen}`;
   return fingerprints.length === 0 ? 'nowhere: it is used by its id' : `for ${fingerprints.join(', ')}`;

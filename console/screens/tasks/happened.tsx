@@ -10,7 +10,7 @@ import { Facts, Panel } from '../../parts/states.tsx';
 import { At, counted, Said, shortId } from '../../parts/text.tsx';
 import { href, orderLink } from '../../router.ts';
 
-/** What happened, as the task and its order say it. */
+/** The section about what happened, as the task and its order say it. */
 export function Happened({ task, order }: { task: WholeTask; order: Order | undefined }) {
   const {
     fault,
@@ -107,7 +107,7 @@ export function Happened({ task, order }: { task: WholeTask; order: Order | unde
   );
 }
 
-/** What people have said about the task. */
+/** The comments of people on the task. */
 export function Comments({ task, refresh }: { task: WholeTask; refresh: () => void }) {
   const draft = useDraft(`${person.value?.subject ?? ''} comment ${task.id}`, { text: '' });
   const [problem, setProblem] = useState<Problem>();

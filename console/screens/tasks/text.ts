@@ -22,7 +22,7 @@ const kinds: { readonly [kind: string]: KindLook } = {
 export const kindLooks = Object.values(kinds);
 export const lookOfKind = ({ kind }: Pick<Task, 'kind'>): KindLook => kinds[kind] ?? { icon: 'tasks', tone: '', name: kind };
 
-/** What a task asks, in one line. */
+/** Returns the question of a task, in one line. */
 export function askOf({ kind, fault, question, text }: Task): string {
   const at = fault?.source === undefined ? '' : ` at ${stepName(fault.source)}`;
   if (kind === 'question') return question?.text ?? 'The workflow asks a person.';

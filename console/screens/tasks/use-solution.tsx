@@ -23,7 +23,7 @@ interface Props {
   readonly suggestion: Suggestion;
   readonly showCheck: (check: Check | undefined) => void;
   readonly applied: () => void;
-  /** Why nothing can be applied now: another person has the order, or the task. */
+  /** The reason why nothing can be applied now: another person has the order, or the task. */
   readonly barred: string | undefined;
 }
 

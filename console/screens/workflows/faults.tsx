@@ -25,7 +25,7 @@ interface Row {
   readonly names: readonly string[];
 }
 
-/** What becomes of each fault of each step. `step`: only the faults of this step. */
+/** The treatment of each fault of each step. `step`: only the faults of this step. */
 export function FaultTable({ faults, step }: { faults: readonly Fault[]; step: string | undefined }) {
   const shown = step === undefined ? faults : faults.filter(({ path }) => path === step);
   return (

@@ -1,6 +1,6 @@
 /** The result of one round. */
 export interface Round {
-  /** How many of each kind were played: `{ worlds: 20 }`. */
+  /** The number that was played, by kind: `{ worlds: 20 }`. */
   readonly counts: { readonly [what: string]: number };
   readonly broken: readonly Broken[];
   /** Memory of the process that plays the rounds, after a garbage collection. */

@@ -24,7 +24,7 @@ export interface Draft {
   bytes: Buffer | undefined;
 }
 
-/** What exists in the system, so that a request is bad in nothing but its defects. */
+/** The things that exist in the system. With them a request is bad in nothing but its defects. */
 export interface Surroundings {
   readonly tokens: { readonly [role: string]: string };
   /** A blocked order of `acme`, and a finished one of another client. */

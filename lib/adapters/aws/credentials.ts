@@ -6,7 +6,7 @@ import { SetupError } from '#ports/errors';
 import type { Telemetry } from '#ports/telemetry';
 import { jsonIn } from '#ports/util/json';
 
-/** Where a credential is stored: a secret of Secrets Manager, perhaps one field of its JSON, or a parameter of Systems Manager. */
+/** The storage of a credential: a secret of Secrets Manager, perhaps one field of its JSON, or a parameter of Systems Manager. */
 const Place = z.union([
   z.strictObject({ secret: z.string().min(1), field: z.string().min(1).optional() }),
   z.strictObject({ parameter: z.string().min(1) }),

@@ -15,7 +15,7 @@ export interface KmsKeysOptions {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** How long a process uses a day key before it asks KMS again. So a process stops using a key within an hour after it was disabled. */
+/** The time for which a process uses a day key before it asks KMS again. A key that is disabled is used for an hour at most. */
 const cachedForMs = 3_600_000;
 const document = 'KEY';
 

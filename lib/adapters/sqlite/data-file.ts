@@ -15,7 +15,7 @@ export interface DataFile {
   stopWatching(): void;
 }
 
-/** How soon an idle process notices that its file is gone. A write notices at once. */
+/** The period in which an idle process checks whether its file is gone. A write notices it immediately. */
 const lookForFileEveryMs = 1000;
 
 /** Watches an open data file, or nothing for `:memory:`. */

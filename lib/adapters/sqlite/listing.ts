@@ -130,7 +130,7 @@ const sources = {
 
 type Index = keyof typeof sources;
 
-/** How a list reads the unfinished orders alone. */
+/** The list of unfinished orders alone. */
 const unfinishedList: ListFilters<Index> = { ...orderList, indexes: [{ index: 'unfinished', serves: ['state'] }] };
 
 /**

@@ -10,7 +10,7 @@ interface PollingOptions {
   readonly waiters: Waiters;
 }
 
-/** How soon a waiter notices a delayed message, or one from another process. */
+/** The period in which a waiter looks for a delayed message, or one from another process. */
 const pollEveryMs = 50;
 
 /**

@@ -5,7 +5,7 @@ import type { Database } from './database.ts';
 /** Rows removed in one transaction, so that other writes do not wait long. */
 const portion = 1000;
 
-/** How long data without an order is kept. */
+/** The times for which data without an order is kept. */
 const keptFor = {
   /** Unread messages on any queue: the maximum retention of SQS. */
   messagesMs: 14 * dayMs,

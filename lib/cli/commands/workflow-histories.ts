@@ -20,7 +20,7 @@ interface PageView {
   readonly next: string | null;
 }
 
-/** How many orders that do not fit are shown at most. `--json` has all. */
+/** The largest number of orders that do not fit and are shown. `--json` has all. */
 const shownMax = 100;
 
 /** Counts the stored orders of other versions that would have the same history on this version, and says why the others differ. */

@@ -3,14 +3,14 @@ import type { Cli } from '#cli/command';
 /** `skipped`: the check cannot be made from here, or another finding makes it useless. */
 export type FindingState = 'ok' | 'warning' | 'failed' | 'skipped';
 
-/** What one check has found. */
+/** The result of one check. */
 export interface Finding {
-  /** What was examined: `node`, `channel payment`. */
+  /** The thing that was examined: `node`, `channel payment`. */
   readonly what: string;
   readonly state: FindingState;
   /** A sentence, or a value. */
   readonly detail: string;
-  /** What to do about it. */
+  /** The remedy: a command, or a thing to do. */
   readonly remedy?: string;
 }
 

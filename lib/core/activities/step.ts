@@ -25,7 +25,7 @@ export interface RemoteStep extends ActivityBase {
   readonly longestSeconds?: number;
   /** The operation is requested at most once, because the service does not recognize a repeated idempotency key. */
   readonly atMostOnce?: boolean;
-  /** What the workflow expects of the output. An output that differs from this raises the fault `InvalidReply`. */
+  /** The schema that the workflow expects of the output. An output that differs from this raises the fault `InvalidReply`. */
   readonly expects?: Expectation;
   /** The agent can look up by idempotency key whether the effect exists. */
   readonly lookup?: boolean;

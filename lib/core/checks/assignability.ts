@@ -32,7 +32,7 @@ export interface TemplateUse {
   readonly say: (message: string, severity?: 'error' | 'warning', where?: Where) => void;
 }
 
-/** What the types need of a parsed expression. */
+/** The part of a parsed expression that the check of types needs. */
 type ParsedTree = { readonly ok: true; readonly expression: Pick<Expression, 'ast'> } | { readonly ok: false };
 
 /** The place of a problem inside a template, for those who do not write it into the message. */

@@ -100,7 +100,7 @@ export type Event = EventBase &
       }
   );
 
-/** How an order goes on after the handler of its exception. `place`: the activity that the exception is about. */
+/** The way in which an order goes on after the handler of its exception. `place`: the activity that the exception is about. */
 export type AfterHandler =
   /** The handler did not complete: that is an exception of this order. */
   | { readonly kind: 'block'; readonly fault: Fault }

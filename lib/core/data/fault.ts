@@ -11,7 +11,7 @@ export type FaultClass = (typeof faultClasses)[number];
 export const faultTags = ['technical', 'user', 'system', 'semantic'] as const;
 export type FaultTag = (typeof faultTags)[number];
 
-/** What the declaration of a fault adds to its type. */
+/** The fields that the declaration of a fault adds to its type. */
 export interface FaultDetails {
   /** One of `technical` and `user`, one of `system` and `semantic`. Default: those of the class. */
   readonly tags?: readonly FaultTag[];

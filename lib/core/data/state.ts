@@ -4,13 +4,13 @@ import type { Start } from './ids.ts';
 import type { Json } from './json.ts';
 import type { StepMemo } from './step-state.ts';
 
-/** What an order is doing, as everybody may see it (SAS). */
+/** The stage of an order, as everybody may see it (SAS). */
 export type ProcessState = 'Pending' | 'Processing' | 'Processed' | 'Error';
 
 export type Status = 'Initialized' | 'Executing' | 'Canceling' | 'Faulting' | 'Compensating' | 'Closed';
 export type Result = 'Succeeded' | 'Faulted' | 'Canceled' | 'Compensated';
 
-/** How an activity ended. Its status says what it is doing, its closing how it ended. */
+/** The end of an activity. Its status says what it is doing, its closing how it ended. */
 export type Closing =
   /** `collected`: an output made of other outputs, which the journal already has. */
   | { readonly result: 'Succeeded'; readonly output?: Json; readonly collected?: Json }
@@ -40,7 +40,7 @@ export interface ActivityState {
   readonly parent?: string;
   /** The children that a custom activity has run, if it does not declare that it may run a child again. */
   readonly ran?: readonly string[];
-  /** Where the order goes on (`to`) as soon as the present work of this activity is canceled, and these scopes are undone. */
+  /** The order goes on at `to` when the work of this activity is canceled and `scopes` are undone. */
   readonly resumes?: { readonly to: string; readonly scopes: readonly string[]; readonly local?: unknown };
   /** Of a retry: the variables that activities inside it set, with their values before its first run. */
   readonly vars?: Variables;
@@ -61,7 +61,7 @@ export interface UndoEntry {
   readonly generation: number;
   /** The input of the undo; absent while the outcome of the step is unknown. */
   readonly input?: Json;
-  /** Why the input of the undo could not be evaluated. Such an undo is never requested. */
+  /** The reason why the input of the undo could not be evaluated. Such an undo is never requested. */
   readonly fault?: Fault;
   /** If the outcome is unknown: the values that the undo reads besides the step's own output. They may change or be gone later. */
   readonly reads?: UndoReads;
@@ -125,7 +125,7 @@ export interface KeptSignal {
   readonly payload: Json;
 }
 
-/** How an order ended. */
+/** The end of an order. */
 export type Outcome = 'completed' | 'compensated' | 'rejected' | 'canceled' | 'terminated';
 
 /** An activity that is closed without being done, with an output that somebody gave. */
@@ -161,7 +161,7 @@ export interface Amended {
   readonly handle?: readonly GivenHandler[];
 }
 
-/** Why an order waits for a person. */
+/** The reason why an order waits for a person. */
 export interface Blocked {
   readonly path: string;
   readonly fault: Fault;

@@ -4,7 +4,7 @@ import type { CoreFact } from '#core/data/journal';
 import type { State } from '#core/data/state';
 import { type Program, stepAt } from '#core/definition/program';
 
-/** What is known of an order beside its journal. */
+/** The knowledge about an order that its journal does not have. */
 export interface Known {
   readonly orderId: string;
   readonly program: Program;

@@ -4,7 +4,7 @@ import { childrenOf, nodeAt, parentOf } from '#core/definition/program';
 import { type Replay, undoneBy } from './replay.ts';
 import { isWithin } from './undo-pages.ts';
 
-/** What the lost part of a journal may have contained. */
+/** The facts that the lost part of a journal may have contained. */
 export interface Losses {
   /** Whether the journal is complete. If not, every step that could have been requested counts as requested. */
   readonly isWhole: boolean;

@@ -19,7 +19,7 @@ interface Course {
   readonly fault?: Fault | undefined;
 }
 
-/** What the facts of a journal say about the work of an order. */
+/** The work of an order as the facts of its journal tell it. */
 export class Replay {
   readonly program: Program;
   readonly subject: Subject;

@@ -12,7 +12,7 @@ import { nodeAt, type Program, stepAt, wakeAtOf } from '#core/definition/program
 import { sampleOfJson } from '#core/definition/sample';
 import { RecordedAnswers, type Recording } from './recorded-answers.ts';
 
-/** How an order would have gone under another definition. */
+/** The course that an order would have taken under another definition. */
 export interface WhatIf {
   /** `alone`: it ends without a person. `assumed`: it does if requests that it never made succeed. `person`: a person is needed. */
   readonly ends: 'alone' | 'assumed' | 'person';

@@ -8,7 +8,7 @@ export interface Condition {
   readonly status: Status | null;
 }
 
-/** How an exception was handled: by whom, and how control came back to the order (F-138, F-139). */
+/** The handling of an exception: by whom, and how control came back to the order (F-138, F-139). */
 export interface Handling {
   readonly by: 'rule' | 'recovery' | 'person' | 'supervisor';
   /** The rule's id, or the person's `sub`. */

@@ -6,7 +6,7 @@ export const unattendedFaults = {
   nobodyInTime: 'Engine/NobodyInTime',
 } as const;
 
-/** Why nobody takes the task of a question: its group has no members, or nobody has claimed it before it was due. */
+/** The reason why nobody takes the task of a question: its group has no members, or nobody has claimed it before it was due. */
 export const unattendedReasons = ['group-empty', 'nobody-in-time'] as const;
 export type UnattendedReason = (typeof unattendedReasons)[number];
 

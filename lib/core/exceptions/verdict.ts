@@ -32,7 +32,7 @@ type LaterFact =
   | { readonly type: 'RuleActed'; readonly action: Action }
   | { readonly type: 'HandlerEnded'; readonly exceptionId: string; readonly isCompleted: boolean };
 
-/** How the actions of one kind are judged. */
+/** The way in which the actions of one kind are judged. */
 type Judgment = 'step' | 'next' | 'next-or-end' | 'undo' | 'scope' | 'handler';
 
 const judgments: { readonly [kind: string]: Judgment } = {

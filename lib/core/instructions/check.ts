@@ -48,7 +48,7 @@ export interface Effects {
   readonly facts: readonly CoreFact[];
   readonly requests: readonly RequestCommand[];
   readonly follows: Forecast;
-  /** What follows when somebody resumes the order; absent if the write does not leave it suspended. */
+  /** The consequences of a later resumption; absent if the write does not leave the order suspended. */
   readonly resumed?: Resumed | undefined;
   readonly skips: readonly string[];
 }

@@ -5,10 +5,10 @@ import { type Activity, rootPath } from '#core/definition/definition';
 import { type Program, parentOf } from '#core/definition/program';
 import { undoneBy } from '#core/engine/replay';
 
-/** Where an activity is, as seen from the order. `handler`: in a handler that is not at work. `turn`: the path names no turn of a loop. */
+/** The place of an activity, relative to the open ones. `handler`: in a handler that is not open. `turn`: its path lacks the turn of a loop. */
 export type Place = 'open' | 'ahead' | 'behind' | 'other-branch' | 'handler' | 'turn' | 'unknown';
 
-/** Returns where an activity is. The innermost open activity around it decides. */
+/** Returns the place of an activity. The innermost open activity around it decides. */
 export function placeOf(program: Program, state: State, path: string): Place {
   if (!program.nodes.has(definitionPath(path)) || isOfUndo(program, path)) return 'unknown';
   if (state.activities[path]) return 'open';

@@ -1,4 +1,4 @@
-/** Where a group of people hears of its tasks. */
+/** A destination of the messages to a group of people. */
 export type Destination =
   /** An HTTP receiver of Standard Webhooks. `credential` names the secret that signs. */
   | { readonly kind: 'webhook'; readonly url: string; readonly credential: string }

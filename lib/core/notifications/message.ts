@@ -52,7 +52,7 @@ export interface PeopleMessage {
   readonly at: number;
   /** One line of at most 100 characters, without line breaks. Subjects of SNS have this limit. */
   readonly subject: string;
-  /** What happened, to what, and what to do next. */
+  /** A sentence: what happened, to what, and what to do next. */
   readonly text: string;
   readonly data: JsonObject;
 }

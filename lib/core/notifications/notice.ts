@@ -1,4 +1,4 @@
-/** What has happened to tasks of one kind since the last message about them. All times: milliseconds since 1970. */
+/** The news about tasks of one kind since the last message about them. All times: milliseconds since 1970. */
 export interface News {
   /** Tasks that were opened. */
   readonly opened: number;
@@ -7,7 +7,7 @@ export interface News {
   readonly lastAt: number;
 }
 
-/** What one group of people hears about alike tasks, such as those of one fingerprint. */
+/** The notice of one group of people about alike tasks, such as those of one fingerprint. */
 export interface Notice {
   /** When the first task was opened after the last quiet time (`quietMs`). */
   readonly firstAt: number;

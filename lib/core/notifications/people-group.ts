@@ -11,7 +11,7 @@ export interface PeopleGroup {
   readonly notify: readonly Destination[];
   /** Until then the group gets no message: milliseconds since 1970. Absent: it is not muted. */
   readonly mutedUntil?: number;
-  /** Who wrote this version, when and why. */
+  /** The author of this version, with the time and the reason. */
   readonly by: string;
   readonly at: number;
   readonly reason: string;
@@ -19,7 +19,7 @@ export interface PeopleGroup {
 
 export const groupLimits = { membersMax: 500, destinationsMax: 5, muteDaysMax: 30 } as const;
 
-/** What people have noted about alike exceptions: about all of one fingerprint. */
+/** The notes of people about alike exceptions: about all of one fingerprint. */
 export interface ExceptionNote {
   readonly fingerprint: string;
   readonly rev: number;

@@ -31,7 +31,7 @@ export function reminderAt(task: RemindedTask): number | undefined {
 export const intervalAfter = (reminder: number, { every }: Pick<People, 'every'>, usualMs: number): number =>
   Math.min(reminderMaxMs, (every === undefined ? usualMs : every * 1000) * 2 ** (reminder - 1));
 
-/** What a reminder changes in its task. */
+/** The fields that a reminder changes in its task. */
 export type Reminder = Required<Pick<RemindedTask, 'reminders'>> & Pick<RemindedTask, 'escalation'> & { readonly nextReminderAt: number };
 
 /** Returns the next reminder of a task. Every second one goes to the next group of `escalateTo`, and to its last group when there is no next one. */

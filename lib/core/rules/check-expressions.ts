@@ -26,7 +26,7 @@ export interface RuleProblem {
   readonly column?: number;
 }
 
-/** What a rule is checked against. */
+/** The workflows and the catalog against which a rule is checked. */
 export interface RuleWorld {
   readonly workflows: readonly WorkflowDefinition[];
   readonly catalog?: Catalog;

@@ -5,7 +5,7 @@ import type { Rule } from './rule.ts';
 import { isFit, type RuleSet, rulesAbout } from './rule-set.ts';
 import type { Situation } from './situation.ts';
 
-/** What a constraint does when an order violates it. Other rules about data only tell of it. */
+/** The actions of a constraint when an order violates it. Other rules about data only notify. */
 const forbidding: ReadonlySet<Rule['action']['kind']> = new Set(['raise', 'suspend', 'task', 'compensate', 'recover']);
 
 /** An order before and after a change, as the expressions of rules read it. */

@@ -8,7 +8,7 @@ import { type Rule, ruleLimits } from './rule.ts';
 import { type CompiledRule, isFit, type RuleSet, rulesAbout } from './rule-set.ts';
 import type { AskedRule, CandidateRule, Decision, RuleFact, Situation } from './situation.ts';
 
-/** What the rules decide about an event, and what they remember of it. */
+/** The decisions of the rules about an event, and what they remember of it. */
 export interface Decided {
   /** In the order in which they are carried out. At most one is in force and not an announcement. */
   readonly decisions: readonly Decision[];

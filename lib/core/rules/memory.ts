@@ -2,15 +2,15 @@ import type { Json } from '#core/data/json';
 import { fingerprint } from '#core/definition/fingerprint';
 import type { RuleEvent, RuleFact } from './situation.ts';
 
-/** What the rules know of one order: an empty object for an order that no rule was about. It is plain JSON in the order's state. */
+/** The rules' memory of one order: an empty object for an order that no rule was about. It is plain JSON in the order's state. */
 export interface RuleMemory {
   /** Events that may complete a list of events, by their own times, the oldest first. */
   readonly kept?: readonly KeptEvent[];
-  /** What was decided and is not decided again, the oldest first: an age of the order, a late step, a *would have*. */
+  /** Decisions that are not taken again, the oldest first: an age of the order, a late step, a *would have*. */
   readonly ages?: readonly string[];
   readonly late?: readonly string[];
   readonly wouldHave?: readonly string[];
-  /** How often a rule has acted, by rule and fingerprint. */
+  /** The number of times that a rule has acted, by rule and fingerprint. */
   readonly acted?: { readonly [key: string]: number };
   /** Constraints whose condition was true (a violation), or could not be evaluated, after the last write. */
   readonly holds?: { readonly [key: string]: 'true' | 'failed' };

@@ -8,7 +8,7 @@ const instructionLike: { readonly [kind in DecidedAction['kind']]?: string } = {
   compensate: 'compensate',
 };
 
-/** What ended an exception, and what became of it. */
+/** The decision that ended an exception, and its verdict. */
 export interface Resolution {
   readonly by: 'rule' | 'recovery' | 'person' | 'supervisor';
   /** The kind of a rule's action, or of a person's instruction. Absent if the order went on by itself. */

@@ -34,7 +34,7 @@ export interface RuleObject {
 export const ruleModes = ['off', 'dry-run', 'enforce'] as const;
 export type RuleMode = (typeof ruleModes)[number];
 
-/** How control returns to an order whose exception another workflow handles (F-138, F-139). */
+/** The way in which control returns to an order whose exception another workflow handles (F-138, F-139). */
 export const ruleControls = ['none', 'ready', 'resumed', 'parallel'] as const;
 export type RuleControl = (typeof ruleControls)[number];
 
@@ -51,7 +51,7 @@ export type PlainAction<Value> =
       readonly workflow: string;
       readonly version?: number;
       readonly control: RuleControl;
-      /** Where the order goes on with `control: 'resumed'`. */
+      /** The place at which the order goes on with `control: 'resumed'`. */
       readonly path?: string;
     }
   | { readonly kind: 'compensate-with'; readonly agent: string; readonly operation: string; readonly input: Value };
@@ -65,7 +65,7 @@ export type RuleAction =
   | { readonly kind: 'announce'; readonly text: Template }
   | { readonly kind: 'task'; readonly group?: string; readonly dueSeconds?: number; readonly text?: Template };
 
-/** Who carries out a `task` or a `handle` (F-140). Without it, the default of the action. */
+/** The executor of a `task` or a `handle` (F-140). Without it, the default of the action. */
 export interface RuleExecutor {
   readonly group?: string;
   readonly role?: string;

@@ -54,7 +54,7 @@ export interface Decision {
   readonly executor?: RuleExecutor;
 }
 
-/** What the history notes beside the decisions. */
+/** A line of the history about rules, beside their decisions. */
 export type RuleFact =
   /** The memory was full: the oldest event completes no list of events any more. */
   | { readonly type: 'RuleEventForgotten'; readonly eventId: string; readonly kind: RuleEventKind; readonly at: number }

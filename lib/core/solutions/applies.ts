@@ -12,7 +12,7 @@ export interface ExceptionFacts {
   readonly at: string;
 }
 
-/** Why a solution is suggested. */
+/** The reason why a solution is suggested. */
 export type Why = 'same-fingerprint' | 'condition';
 
 /**

@@ -1,4 +1,4 @@
-/** How often a solution was used, and what became of its uses. Uses whose outcome is not known yet are in `used` alone. */
+/** The number of uses of a solution, and their verdicts. Uses whose verdict is not known yet are in `used` alone. */
 export interface SolutionFigures {
   readonly used: number;
   readonly passed: number;

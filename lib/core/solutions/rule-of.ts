@@ -4,7 +4,7 @@ import { type Rule, type RuleAction, ruleLimits } from '#core/rules/rule';
 import { computedWithinText, filledPlaces } from './places.ts';
 import type { Solution, SolutionInstruction, SolutionValues } from './solution.ts';
 
-/** What the exceptions of one fingerprint have in common. */
+/** The common part of the exceptions of one fingerprint. */
 export interface Alike {
   readonly fingerprint: string;
   readonly type: string;

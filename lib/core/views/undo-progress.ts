@@ -9,7 +9,7 @@ import { undoneBy } from '#core/engine/replay';
 import { isAt, undoneScope } from '#core/engine/undo-pages';
 import { lastAnswers } from './last-answers.ts';
 
-/** How far the undo of a scope is. Paths are those of the steps that are undone. */
+/** The progress of the undo of a scope. Paths are those of the steps that are undone. */
 export interface UndoProgress {
   readonly scope: string;
   /** The numbers of effects that are undone, and of those that are left. */

@@ -11,7 +11,7 @@ export interface Resource {
 
 export type Properties = { readonly [name: string]: unknown };
 
-/** What AWS would refuse during the deployment, or what would not work after it. */
+/** The parts of a template that AWS would refuse during the deployment, or that would not work after it. */
 export interface Violation {
   /** The rule's name, such as `PolicyTooLarge`. */
   readonly rule: string;

@@ -8,7 +8,7 @@ export interface CalledFor {
 const failuresInRow = 5;
 /** This many failures of clients other than the most frequent one show an outage, even if the service has just answered somebody else. */
 const othersMin = 2;
-/** How long an answer to one client shows that the service is up for others. */
+/** The time for which an answer to one client shows that the service is up for others. */
 const answerCountsMs = 60_000;
 
 /**

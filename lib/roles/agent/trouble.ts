@@ -2,7 +2,7 @@ import type { AnyOperation } from '#authoring/agent';
 import type { Request } from '#ports/messages';
 import type { Result } from './results.ts';
 
-/** What the agent does after an error of an operation. */
+/** The next act of the agent after an error of an operation. */
 export type AfterError =
   | { readonly does: 'tries again'; readonly pauseMs: number }
   | { readonly does: 'replies'; readonly result: Result }

@@ -15,7 +15,7 @@ interface Ports extends LogPorts {
 }
 
 const quarterMs = 900_000;
-/** At most this many days are read for one page. A day without entries costs one read, too. */
+/** The largest number of days that are read for one page of entries. A day without entries costs one read, too. */
 const daysMax = 60;
 const readAtOnce = 100;
 /** Reads that this process knows to be in the audit, so that a polling console costs no writes. */

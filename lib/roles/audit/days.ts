@@ -1,6 +1,6 @@
 import { dayMs, dayOf } from '#ports/util/days';
 
-/** How many days an entry is kept. */
+/** The number of days for which an entry is kept. */
 export const keptDays = 400;
 
 /** Returns the day that is `days` days later; earlier if the number is negative. */

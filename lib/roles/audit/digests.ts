@@ -8,7 +8,7 @@ import { type LogPorts, writeLine } from './log.ts';
 /** The digest of a day: a hash over its entries and over the digest before. So a later change of an entry breaks the chain. */
 export interface Digest {
   readonly day: string;
-  /** How many entries the day had. */
+  /** The number of entries of the day. */
   readonly entries: number;
   readonly hash: string;
   /** The hash of the day before; null for the first digest. */

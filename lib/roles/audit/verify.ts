@@ -9,7 +9,7 @@ type Store = Pick<Documents, 'document' | 'documents'>;
 /** A call ends after the day with which it has compared this many entries. */
 const comparedMax = 5000;
 const readAtOnce = 500;
-/** At most this many misfits are named for one day. */
+/** The largest number of misfits that are named for one day. */
 const namedMax = 100;
 
 /** Compares the entries of at most `limit` days with their digests, from the oldest day on, after the day `after`. */

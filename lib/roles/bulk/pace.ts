@@ -1,9 +1,9 @@
 import type { Clock } from '#ports/clock';
 import { allSettledOrThrow } from '#ports/util/all-settled';
 
-/** How many items may be at work at once. */
+/** The largest number of items that are at work at the same time. */
 const atOnceMax = 16;
-/** How far the work may fall behind and still catch up. */
+/** The largest delay that the work still makes up for. */
 const behindMaxMs = 1_000;
 
 /** Starts work at a steady rate. Work that falls behind by up to a second is caught up, so that the rate holds. */

@@ -42,7 +42,7 @@ export type Verdict = 'running' | 'passed' | 'failed-again' | 'failed-otherwise'
 export type Verdicts = { readonly [verdict in Exclude<Verdict, 'running'>]: number };
 export const noVerdicts: Verdicts = { passed: 0, 'failed-again': 0, 'failed-otherwise': 0 };
 
-/** Why a run is paused. A run that paused because of a breaker or a backlog goes on by itself. */
+/** The reason for which a run is paused. A run that paused because of a breaker or a backlog goes on by itself. */
 export type PauseCause =
   | { readonly by: 'person' | 'canary' }
   | { readonly by: 'breaker'; readonly agent: string }
@@ -96,7 +96,7 @@ export interface BulkRun {
   /** Whether a person has resumed the run after its canary. */
   readonly canaryPassed: boolean;
   readonly pause: PauseCause | null;
-  /** Why it stopped by itself. */
+  /** The reason for which it stopped by itself. */
   readonly stopped: { readonly code: string; readonly detail: string } | null;
   /** The agents that the instruction's requests need, as far as the check has seen. */
   readonly agents: readonly string[];
@@ -109,7 +109,7 @@ export interface BulkRun {
   readonly calls: readonly { readonly name: string; readonly hash: string }[];
 }
 
-/** What `GET /bulk/{id}` adds up. */
+/** The figures that `GET /bulk/{id}` adds up. */
 export interface BulkFigures {
   readonly count: number;
   readonly feasible: number;
@@ -180,7 +180,7 @@ export interface BulkItem {
   readonly at?: number;
   readonly refusals?: readonly ItemRefusal[];
   readonly verified?: Verdict;
-  /** How the order is now, if it failed after the instruction. */
+  /** The present state of the order, if it failed after the instruction. */
   readonly now?: OrderNow;
 }
 
@@ -191,7 +191,7 @@ export interface OrderNow {
   readonly fault: { readonly type: string; readonly message: string } | null;
 }
 
-/** Why an order was refused. */
+/** The reason for which an order was refused. */
 export interface ItemRefusal {
   readonly code: string;
   readonly path?: string;

@@ -40,7 +40,7 @@ export type MayGoOn = () => Promise<boolean>;
 /** Tries of one order before it counts as failed. */
 const triesMax = 5;
 const pauseMs = 200;
-/** How long a look at the run counts. An instruction that would be written later is tried again, after another look. */
+/** The time for which a read of the run counts. An instruction that would be written later is tried again, after another read. */
 const lookCountsMs = 2_000;
 
 /** Checks the instruction on one order by a dry run. It changes nothing. */

@@ -22,7 +22,7 @@ interface Ports {
   readonly definitions: Definitions;
 }
 
-/** At most this many resolutions of one cluster are looked at: the newest ones. */
+/** The largest number of resolutions that are read for one cluster: the newest ones. */
 const resolutionsMax = 100;
 /** To find a condition, at most this many failed orders are compared with as many orders without an exception. */
 const comparedMax = 25;

@@ -9,7 +9,7 @@ import { listExceptions } from '#roles/exceptions/list';
 import { readableOrder } from '#roles/scheduler/load';
 import { storedJournal } from '#roles/scheduler/step-report';
 
-/** How an order with an exception would have gone under another definition. */
+/** The course that an order with an exception would have taken under another definition. */
 export interface ReplayedOrder extends WhatIf {
   readonly head: Pick<StateHead, 'orderId' | 'workflow' | 'processState' | 'outcome'>;
 }

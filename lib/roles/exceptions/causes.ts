@@ -11,7 +11,7 @@ import type { TaskKind, TaskRecord } from '#ports/tasks';
 import { shortened } from '#ports/util/text';
 import { exceptionIdOf, taskIdOf } from './ids.ts';
 
-/** How long a person has for a task, unless its workflow says otherwise. */
+/** The time that a person has for a task, unless its workflow says otherwise. */
 export const taskDueMs = 14_400_000;
 
 /** A cause that has come up. The caller has removed the secrets from its fault. */

@@ -60,7 +60,7 @@ export async function newsOf(
   return { news: toldOf(reminded, group, { opened: 0, reminded: 1, lastAt: now }), done };
 }
 
-/** How long people wait for the decision of the rules about an empty group. */
+/** The time for which people wait for the decision of the rules about an empty group. */
 const decisionMs = 10_000;
 
 /** Returns the news of a new task. The rules are asked first about a question to an empty group; its news then go to the admins. */

@@ -16,7 +16,7 @@ import type { PlannedWrite } from '#roles/scheduler/types';
 import { bodyProblems, type SubmissionProblem } from '#roles/submission/submission';
 import { type Given, isInstruction, type Signal } from './instruction.ts';
 
-/** How an order stands after a write that a dry run has planned. */
+/** The state of an order after a write that a dry run has planned. */
 export interface InstructionPlan {
   readonly processState: string;
   readonly requests: readonly {

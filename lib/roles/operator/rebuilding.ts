@@ -9,7 +9,7 @@ import type { Examined, Orders } from '#roles/scheduler/orders';
 import type { Writer } from '#roles/scheduler/writer';
 import { lockWaitMaxMs } from './instruct.ts';
 
-/** How an order stands, and what its journal tells about that. */
+/** The stored state of an order, and the one that its journal tells. */
 export interface Examination {
   readonly head: Pick<StateHead, 'rev' | 'processState'>;
   /** Whether the stored state can be read. */

@@ -29,7 +29,7 @@ export interface OverviewKeeperOptions {
   readonly clock: Pick<Clock, 'now'>;
   readonly telemetry: Telemetry;
   readonly channels: readonly WatchedChannel[];
-  /** How old the stored overview may become. */
+  /** The largest age of the stored overview. */
   readonly everyMs: number;
 }
 

@@ -19,7 +19,7 @@ export interface ChannelFigures {
   readonly outage: boolean;
 }
 
-/** What happened in one minute. */
+/** The figures of one minute. */
 export interface MinuteFigures {
   /** The start of the minute: milliseconds since 1970. */
   readonly at: number;

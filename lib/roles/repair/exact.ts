@@ -4,7 +4,7 @@ import type { Loaded } from '#roles/scheduler/types';
 import { folded } from './fold.ts';
 import { salvagedJournal } from './rebuild.ts';
 
-/** What the journal of an order tells about its state. */
+/** The state of an order as its journal tells it. */
 export type Refolded = {
   /** The number of journal lines that could be read. */
   readonly lines: number;

@@ -33,7 +33,7 @@ export async function putMissing(orderId: string, ports: MissingPorts, now: numb
   return true;
 }
 
-/** At most this many exceptions, and as many tasks, are read: those with the highest numbers. More are not open at the same time. */
+/** The largest number of exceptions, and of tasks, that are read: those with the highest numbers. More are not open at the same time. */
 const recordsMax = 100;
 
 async function causeRecords(orderId: string, store: Pick<Store, 'listed'>): Promise<readonly Document[]> {

@@ -3,11 +3,11 @@ import type { Clock } from '#ports/clock';
 import { collections, type Document, type Documents } from '#ports/documents';
 import { compareAndSet } from '#ports/util/compare-and-set';
 
-/** What is counted of a rule. The figures are approximate: a process that crashes loses its last ten seconds. */
+/** The figures of a rule. They are approximate: a process that crashes loses its last ten seconds. */
 export interface RuleCounts {
-  /** How often its condition was true. */
+  /** The number of times that its condition was true. */
   readonly hits: number;
-  /** How often it acted. */
+  /** The number of times that it acted. */
   readonly acted: number;
   readonly passed: number;
   readonly failedAgain: number;

@@ -53,7 +53,7 @@ export interface Rules {
   versions(id: string, before: number | undefined, limit: number): Promise<readonly RuleVersion[]>;
 }
 
-/** How old a process's knowledge of the rules may be. */
+/** The longest time for which a process uses the rules that it has read. */
 const knownMs = 5000;
 
 /** Creates the access to the rules of an app and of people. */

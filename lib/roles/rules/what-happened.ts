@@ -7,7 +7,7 @@ import { taskIdOf } from '#roles/exceptions/ids';
 import { taskOf } from '#roles/exceptions/read';
 import type { JournalEntry } from '#roles/scheduler/instance';
 
-/** What ended an exception. */
+/** The decision that ended an exception. */
 export interface WhatHappened extends Resolution {
   /** The rule's id, or the person's `sub`. */
   readonly id?: string;

@@ -5,7 +5,7 @@ import type { StateRecord } from '#ports/records';
 import type { Instruction } from '#roles/operator/instruction';
 import type { Instance, JournalEntry } from './instance.ts';
 
-/** How an order stands before or after an instruction. */
+/** The state of an order before or after an instruction. */
 export type Standing = Pick<StateRecord, 'processState' | 'outcome' | 'suspended'>;
 
 export const standing = ({ processState, outcome, suspended }: StateRecord): Standing => ({ processState, outcome, suspended });

@@ -33,7 +33,7 @@ export type OrderFact =
       readonly kind: Instruction['kind'];
       readonly by: string;
       readonly reason: string;
-      /** How the order stood, and the values that the instruction changes. Entries of an older program have neither `before` nor `after`. */
+      /** The state of the order, and the values that the instruction changes. Entries of older programs have neither field. */
       readonly before?: Partial<Standing> & JsonObject;
       readonly after?: Partial<Standing> & JsonObject;
       /** The id of the solution that gave the instruction, or that was saved from it. */

@@ -18,7 +18,7 @@ export function announcementOf({ orderId }: StateRecord, detailType: DetailType,
   return { id, kind: 'announcement', detailType, detail: { id, orderId, at: timeText(now), ...detail } };
 }
 
-/** What a status message says about an order, besides its record. */
+/** The content of a status message about an order, besides its record. */
 interface Reported {
   readonly status: StatusKind;
   /** The output of a completed order, without secrets. */

@@ -26,7 +26,7 @@ export interface Recorded {
   readonly event?: RecordedEvent;
   /** The events after this line that changed the state without a line of their own. */
   readonly further?: readonly RecordedEvent[];
-  /** What the write that ends with this line changed in the instance beside its state. Null: the field was removed. */
+  /** The changes of the write that ends with this line to the instance, beside its state. Null: the field was removed. */
   readonly also?: { readonly [field: string]: Json };
 }
 

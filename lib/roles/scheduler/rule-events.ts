@@ -20,7 +20,7 @@ const followingKinds = ['order-state', 'step-state', 'data', 'signal'] as const;
 export const isAnyRuleAboutWrites = (rules: RuleSet, workflow: string): boolean =>
   followingKinds.some((kind) => isAnyRuleAbout(rules, kind, workflow));
 
-/** How far the rules have been asked about a write: the last line of the journal, and the state of the order. */
+/** The point up to which the rules have been asked about a write: the last line of the journal, and the state of the order. */
 export interface AskedSoFar {
   readonly seq: number;
   readonly state: ProcessState | undefined;

@@ -19,13 +19,13 @@ export interface Prepared {
   readonly instance: Instance;
   /** The outbox of the record: entries that the write does not send itself. */
   readonly outbox: readonly OutboxEntry[];
-  /** What the store sends and adds in the same transaction. */
+  /** The messages that the store sends, and the documents that it adds, in the same transaction. */
   readonly sentWithWrite: SentWithWrite;
   /** Sends the other messages of the write after the write is stored. If it rejects, the messages of the write must be sent again. */
   send(saved: Loaded): Promise<void>;
 }
 
-/** How the messages of a write leave the system (decision 1). */
+/** The way in which the messages of a write leave the system (decision 1). */
 export interface Sending {
   /** Prepares a write, and sends what earlier writes have left. `wakeUp`: further messages of the write. */
   prepare(loaded: Loaded, planned: PlannedWrite, now: number, wakeUp?: readonly Outgoing[]): Promise<Prepared>;

@@ -93,7 +93,7 @@ export interface RuleHit {
   readonly acted: boolean;
 }
 
-/** What became of an action of a rule. */
+/** The verdict on an action of a rule. */
 export interface RuleVerdict {
   readonly ruleId: string;
   readonly version: number;
@@ -109,7 +109,7 @@ export interface StaleRule {
 /** The order in whose write rules have acted. */
 export type RuledOrder = Pick<StateRecord, 'orderId' | 'workflow'>;
 
-/** What a write did by rules. It is counted after the write. */
+/** The acts of rules in a write. They are counted after the write. */
 export interface RuleUse {
   readonly hits?: readonly RuleHit[];
   readonly verdicts?: readonly RuleVerdict[];

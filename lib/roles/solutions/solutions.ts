@@ -120,7 +120,7 @@ const solutionDocument = (solution: Solution): Document => ({
   content: asJson(solution) as JsonObject,
 });
 
-/** How long the store remembers a deleted solution, so that its versions go on if somebody writes it again. */
+/** The time for which the store remembers a deleted solution, so that its versions go on if somebody writes it again. */
 const deletedMs = 400 * dayMs;
 
 const deletedDocument = (id: string, rev: number, now: number): Document => ({

@@ -30,7 +30,7 @@ export interface SupervisorOptions {
   readonly telemetry: Telemetry;
   /** The consumers of all channels. Each pass opens and closes them as the channels' records say. */
   readonly consumers?: Consumers | undefined;
-  /** How late a deadline must be before it counts, in milliseconds. */
+  /** The time by which a deadline must have passed before it counts, in milliseconds. */
   readonly clockToleranceMs?: number;
   /** The agents' reply queues. Late steps do not count while replies wait there for a long time. */
   readonly replyQueues?: readonly string[];

@@ -9,7 +9,7 @@ interface Ports {
   readonly lookedAtOnce?: number;
   /** Aborts when the host must stop before the sweep is complete. */
   readonly stopping?: AbortSignal | undefined;
-  /** What a sweep gathers on its way. An interrupted one hands it to the next run with its position. */
+  /** The figures that a sweep has gathered so far. An interrupted sweep stores them with its position, for the next run. */
   readonly gathering?: Gathering | undefined;
 }
 

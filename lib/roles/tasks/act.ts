@@ -1,7 +1,7 @@
 import type { JsonObject } from '#core/data/json';
 import { type TaskRecord, taskLimits } from '#ports/tasks';
 
-/** What a person does to a task. */
+/** An action of a person on a task. */
 export type Act =
   | { readonly action: 'claim' }
   | { readonly action: 'release' }

@@ -5,7 +5,7 @@ import type { Clock } from '#ports/clock';
 import type { Fault } from './fault.ts';
 import { faults } from './faults.ts';
 
-/** How many experiments a process remembers. */
+/** The largest number of experiments that a process remembers. */
 const keptMax = 20;
 
 export interface Experiments extends Pick<Chaos, 'list' | 'faultsFor' | 'start' | 'submitted' | 'stop'> {

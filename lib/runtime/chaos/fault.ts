@@ -29,11 +29,11 @@ export interface Fault {
   startsAnew?(): boolean;
 }
 
-/** What a fault of an experiment is created from. */
+/** The values from which a fault of an experiment is created. */
 export interface FaultContext {
   /** The agent that the fault affects; empty for the scheduler. */
   readonly agent: string;
-  /** How long the fault lasts, in milliseconds. */
+  /** The duration of the fault, in milliseconds. */
   readonly ms: number;
   readonly clock: Clock;
   /** Records that a step has happened, once. */

@@ -7,7 +7,7 @@ import type { History, Tracked } from '#testing/world/history';
 import { labelOf } from './labels.ts';
 import { restlessLines } from './restless.ts';
 
-/** How an order ended, or its resting state: `blocked` and `stuck` wait for a person, `waits` for a signal. */
+/** The end of an order, or its resting state: `blocked` and `stuck` wait for a person, `waits` for a signal. */
 export interface Ending {
   readonly outcome: Outcome | 'blocked' | 'stuck' | 'waits' | 'not at rest' | 'not stored';
   /** The reason, as text: `blocked for CardDeclined`. */

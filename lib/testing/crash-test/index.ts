@@ -13,7 +13,7 @@ import type { Run } from './world.ts';
 
 export { CrashTestError } from './report.ts';
 
-/** How an order ended, or its resting state: `blocked` and `stuck` wait for a person, `waits` for a signal. */
+/** The end of an order, or its resting state: `blocked` and `stuck` wait for a person, `waits` for a signal. */
 export type CrashedOutcome = Run['ending']['outcome'];
 
 export interface CrashTestOptions<I = unknown> {
@@ -56,7 +56,7 @@ export interface CrashTestOptions<I = unknown> {
 /** One run, for the test's own checks. */
 export interface CrashedRun {
   readonly outcome: CrashedOutcome;
-  /** How many effects each step has at the end, by its path. */
+  /** The number of effects of each step at the end, by its path. */
   readonly standing: ReadonlyMap<string, number>;
   /** The events of the run, line by line. */
   readonly story: readonly string[];

@@ -2,7 +2,7 @@ import { inside } from '#testing/rehearse/player';
 import { stepOf } from '#testing/world/effects';
 import type { History } from '#testing/world/history';
 
-/** How many effects each step has at the end, by its path: `order/ship-one > order/charge`. */
+/** The number of effects of each step at the end, by its path: `order/ship-one > order/charge`. */
 export type Standing = ReadonlyMap<string, number>;
 
 /** Returns the prefix of an order's paths: empty, or `order/ship-one > ` for a called order. */

@@ -14,10 +14,10 @@ export interface Scenario {
   readonly variables: { readonly [name: string]: string };
   /** Whether messages are sent in the transaction of each write. */
   readonly writesAndSendsAtomically: boolean;
-  /** How long no process runs after a crash. */
+  /** The time for which no process runs after a crash. */
   readonly downMs: number;
   readonly submittedBy: 'call' | 'message';
-  /** How long after the submission the client cancels. */
+  /** The time between the submission and the cancellation by the client. */
   readonly cancelAfterMs?: number | undefined;
   /** Invalid messages, with their queues. */
   readonly poison?: readonly { readonly queue: string; readonly body: string }[] | undefined;

@@ -34,7 +34,7 @@ export interface Surroundings {
   fail(error: unknown): void;
 }
 
-/** How one process calls services. */
+/** The connection of one process to the services. */
 export interface Line {
   /** Reaches the service. The process can crash there. */
   reach<T>(site: string, about: string, apply: () => T | Promise<T>): Promise<T>;

@@ -14,7 +14,7 @@ import { isForged, type Law, on, type Setting } from './law.ts';
 export function acknowledgements(setting: Pick<Setting, 'forgedWord'>): Law {
   /** Ids of the requests that were sent. */
   const sent = new Set<string>();
-  /** How often each message was sent. */
+  /** The number of times that each message was sent. */
   const times = new Map<string, number>();
   /** Replies by request id. Copies of one request may get different replies, all with the id of the request. */
   const replies = new Map<string, Set<string>>();

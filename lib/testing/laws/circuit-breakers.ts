@@ -2,7 +2,7 @@ import { type Breaker, phaseOf } from '#ports/circuit-breaker';
 import type { AgentEvent, AgentObservation } from '#testing/world/agent-event';
 import { type Law, lawOfSteadyProcesses, recordsIntents, type Setting } from './law.ts';
 
-/** How long a process may rely on its copy of the breaker. It does not read again sooner. */
+/** The time for which a process may rely on its copy of the breaker. It does not read again sooner. */
 const freshMs = 2_000;
 /** A process that has neither called nor read for this long reads the breaker before it calls. */
 const idleMs = 10_000;

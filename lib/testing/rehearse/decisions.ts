@@ -11,7 +11,7 @@ interface Decided extends Rule {
   readonly decision: TestDecision;
 }
 
-/** What clients and operators decide in a rehearsal: instructions, and signals, which may arrive before the order waits for them. */
+/** The decisions of clients and operators in a rehearsal: instructions, and signals, which may arrive before the order waits for them. */
 export class Decisions {
   private readonly rules: readonly Decided[];
   private readonly resting: TestDecision[];

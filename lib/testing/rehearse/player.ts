@@ -27,7 +27,7 @@ export class Player {
   /** The prefix of its steps in `story()`: `ship-one > `. */
   readonly label: string;
   readonly supervision: Supervision;
-  /** How often each undo has failed since the last decision, by its path. */
+  /** The number of failures of each undo since the last decision, by its path. */
   readonly vain = new Map<string, number>();
   state: State = initialState;
   epoch = 1;

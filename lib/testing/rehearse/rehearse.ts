@@ -34,14 +34,14 @@ export interface RehearsedWait {
 }
 
 /**
- * How a rehearsal ended. `waits`: for a signal, without a limit. `stuck`: a request is repeated without success, as when a service is
+ * The end of a rehearsal. `waits`: for a signal, without a limit. `stuck`: a request is repeated without success, as when a service is
  * down.
  */
 export type RehearsedOutcome = Outcome | 'blocked' | 'waits' | 'stuck';
 
 export interface Rehearsal {
   readonly outcome: RehearsedOutcome;
-  /** Why the order is blocked, or did not complete: a fault, or a question without an answer. */
+  /** The reason why the order is blocked, or did not complete: a fault, or a question without an answer. */
   readonly fault: Fault | undefined;
   /** The output of a completed order, if its workflow has one. */
   readonly output: Json | undefined;
@@ -57,7 +57,7 @@ export interface Rehearsal {
   /** The facts of the journal, oldest first. */
   readonly facts: readonly CoreFact[];
   readonly state: State;
-  /** How long the order took, in virtual time. */
+  /** The duration of the order, in virtual time. */
   readonly tookMs: number;
   /** Returns the steps as one line: "inventory.reserve ok, payment.charge CardDeclined, inventory.release ok, compensated". */
   story(): string;

@@ -20,7 +20,7 @@ import { exceptionFor } from '#roles/exceptions/causes';
 import { judgedOf } from '#roles/operator/feasibility';
 import type { Player } from './player.ts';
 
-/** What a rule does about an exception in a rehearsal. */
+/** The action of a rule about an exception in a rehearsal. */
 export interface Ruled {
   /** `rule again retry` */
   readonly text: string;

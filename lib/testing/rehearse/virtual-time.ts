@@ -57,7 +57,7 @@ export function nextDue(program: Program, state: State): Due | undefined {
  */
 export class Supervision {
   private readonly program: Program;
-  /** How often a step has begun the long pause of `onExhausted: 'wait'` since the last decision. Too many end the rehearsal. */
+  /** The number of long pauses of steps with `onExhausted: 'wait'` since the last decision. Too many end the rehearsal. */
   longWaits = 0;
 
   constructor(program: Program) {

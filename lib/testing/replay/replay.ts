@@ -26,7 +26,7 @@ export interface Moment {
   /** The lines of the journal that the event led to. */
   readonly lines: readonly JournalEntry[];
   readonly processState: ProcessState;
-  /** How the order ended; null until then. */
+  /** The outcome of the order; null before its end. */
   readonly outcome: Outcome | null;
   readonly state: State;
   /** Explains in one sentence why the order was in its state. */

@@ -9,7 +9,7 @@ import type { Timeline } from './timeline.ts';
 /** The process whose agents are watched. */
 export interface WatchedProcess {
   readonly timeline: Timeline;
-  /** How far its clock is ahead. */
+  /** The time by which its clock is ahead. */
   readonly skewMs: number;
   /** Until when it stands still, or stood still last. */
   readonly frozenUntil: number;

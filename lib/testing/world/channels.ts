@@ -23,7 +23,7 @@ export class Channels {
     return isShut(this.states.get(channelOf(queue)), queue, this.timeline.now);
   }
 
-  /** How long an agent's channel has been closed; undefined if it is open. */
+  /** Returns the time for which an agent's channel has been closed; undefined if it is open. */
   closedForMs(agent: string | undefined): number | undefined {
     const state = agent === undefined ? undefined : this.states.get(agent);
     return state?.state === 'closed' ? this.timeline.now - state.at : undefined;

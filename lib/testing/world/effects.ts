@@ -1,7 +1,7 @@
 /** The effect of an operation at a remote service, under its idempotency key. */
 export interface Effect {
   readonly operation: string;
-  /** How often it took effect. */
+  /** The number of times that it took effect. */
   times: number;
   undone: boolean;
 }

@@ -21,7 +21,7 @@ interface Opened {
   readonly store: Store;
   readonly dynamodb: DynamoDBClient;
   readonly table: string;
-  /** How long the store slept between its attempts. */
+  /** The times that the store slept between its attempts. */
   readonly slept: readonly number[];
 }
 

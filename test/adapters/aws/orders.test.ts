@@ -20,7 +20,7 @@ import { meteredLoad } from './metered-load.ts';
 const stepSeconds = 5;
 const Item = z.object({ item: z.string() });
 
-/** How long after its time limit the step of the crashed agent was requested again. */
+/** The times between the time limit of the crashed agent's step and its next request. */
 const healedMs: number[] = [];
 let deadBy = 0;
 

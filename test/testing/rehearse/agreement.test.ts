@@ -89,7 +89,7 @@ async function real(
   }
 }
 
-/** How a title describes each behavior. */
+/** The words with which a title describes each behavior. */
 const descriptions: { readonly [trouble in Trouble]: string } = {
   Sold: 'is refused',
   silent: 'sends no reply',

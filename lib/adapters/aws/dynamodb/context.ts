@@ -3,7 +3,7 @@ import { type RetryOptions, withRetries } from './retry.ts';
 import type { Table } from './table.ts';
 
 export interface DynamoDbStoreOptions extends Table, RetryOptions {
-  /** How long finished orders are kept; without it, forever. DynamoDB's time-to-live deletes them. */
+  /** The time for which finished orders are kept; without it, forever. DynamoDB's time-to-live deletes them. */
   readonly retentionMs?: number | undefined;
   /** Orders examined for one page of a list, whether the filter keeps them or not. */
   readonly lookedMax?: number;

@@ -16,9 +16,9 @@ import { stateEntry } from './state-entry.ts';
 export type Item = { readonly [attribute: string]: unknown };
 
 /**
- * How an attribute is stored. DynamoDB bills the whole item at every write, so defaults are left out: null, empty lists, `false`, and the
- * `usual` value. Nested values are JSON text, because DynamoDB's maps end at 32 levels and its numbers are not JavaScript's. The kinds
- * `workflow` and `writeIds`, which every state has, use a form that is shorter than JSON.
+ * The stored form of an attribute. DynamoDB bills the whole item at every write, so defaults are left out: null, empty lists, `false`,
+ * and the `usual` value. Nested values are JSON text, because DynamoDB's maps end at 32 levels and its numbers are not JavaScript's. The
+ * kinds `workflow` and `writeIds`, which every state has, use a form that is shorter than JSON.
  */
 type Kind = 'plain' | 'optional' | 'optionalList' | 'json' | 'list' | 'flag' | 'workflow' | 'writeIds';
 

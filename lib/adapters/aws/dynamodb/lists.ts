@@ -18,7 +18,7 @@ export const listAttributes = ({ collection, id, listA, listB, listC }: Document
 
 export const indexOf = { A: indexes.listA, B: indexes.listB, C: indexes.listC } as const;
 
-/** Where a list lies: its partition key and its sort key, in the table or in an index. */
+/** Returns the partition key and the sort key of a list, in the table or in an index. */
 const placeOf = ({ index }: ListRead['list']): { readonly IndexName?: string; readonly partition: string; readonly sort: string } => {
   if (index === 'collection') return { partition: 'pk', sort: 'sk' };
   const { name, partition, sort } = indexOf[index];

@@ -30,8 +30,8 @@ const visibilityMaxSeconds = hiddenMaxMs / 1000;
 const answerMs = 5000;
 
 /**
- * How long a receiver that stops still waits for a response. SQS may already have delivered messages; an immediate abort would hide them
- * for their visibility timeout.
+ * The time that a receiver waits for a response after it was stopped. SQS may already have delivered messages; an immediate abort would
+ * hide them for their visibility timeout.
  */
 const graceMs = 250;
 
