@@ -45,7 +45,11 @@ export interface SentWithWrite {
    * same rev. In every store they are part of the write's transaction.
    */
   readonly overflow?: readonly Page[];
-  /** New documents with unused ids. In every store they are part of the transaction of `update`; `create` ignores them. */
+}
+
+/** What an update carries. `create` takes no documents: what comes with a new order is in its own two records. */
+export interface SentWithUpdate extends SentWithWrite {
+  /** New documents with unused ids. In every store they are part of the update's transaction. */
   readonly documents?: readonly Document[];
 }
 
@@ -128,7 +132,7 @@ export interface Store extends IntentLog, Breakers, Documents, Tallies, OrderFig
   /** Returns the state without its instance. May reject with UnreadableRecordError. */
   head(orderId: string): Promise<StateHead | undefined>;
   /** Replaces the state if the fence matches. */
-  update(state: StateRecord, when: Fence, sentWithWrite: SentWithWrite): Promise<Write>;
+  update(state: StateRecord, when: Fence, sentWithWrite: SentWithUpdate): Promise<Write>;
   /** Replaces the state but keeps its instance, if the fence matches. */
   patch(head: StateHead, when: Fence): Promise<Patched>;
 

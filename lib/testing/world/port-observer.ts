@@ -3,7 +3,7 @@ import { collections, type Document } from '#ports/documents';
 import type { Publisher } from '#ports/event-bus';
 import type { Queues, Received } from '#ports/queues';
 import type { OrderRecord, StateRecord } from '#ports/records';
-import type { SentWithWrite, Store } from '#ports/store';
+import type { SentWithUpdate, Store } from '#ports/store';
 import { type DeadLetter, deadLetterIn } from '#roles/dead-letters/dead-letter';
 import { openedLetterNow } from '#roles/dead-letters/kept-body';
 import { objectUseIn } from '#roles/recovery/objects';
@@ -116,7 +116,7 @@ export class PortObserver {
 /** The state that a call has stored. */
 export interface Stored {
   readonly state: StateRecord;
-  readonly along?: SentWithWrite;
+  readonly along?: SentWithUpdate;
   /** The order, if the call created it. */
   readonly order?: OrderRecord;
 }
