@@ -62,7 +62,8 @@ export async function putRule(call: Put): Promise<Answer | Refusal> {
   const before = await api.rules.rule(id);
   const refusal = conditionRefusal(headers['if-match'], before?.version);
   if (refusal) return refusal;
-  const { reason, origin = before?.origin ?? 'people', name = id, ...fields } = body;
+  const declaredName = before?.origin === 'app' ? before.name : undefined;
+  const { reason, origin = before?.origin ?? 'people', name = declaredName ?? id, ...fields } = body;
   const given = { ...fields, id, name, origin } as Omit<Rule, 'version'>;
   const errors = before?.origin === 'app' ? changesOfApp(before, given) : peopleProblems(given, api);
   if (errors.length > 0) return refuse('invalid', { errors });
@@ -99,14 +100,17 @@ function literalProblems(literal: RuleLiteral | undefined): readonly ProblemErro
   return problems.some((each) => each.length === 0) ? [] : (problems[0] ?? []);
 }
 
-/** Returns an error for each field other than mode and name that differs from the rule of the app. */
+const fromApp =
+  'The app declares this rule: only its mode may change here. Send this field as GET /rules/{id} shows it, or change it in the app.';
+
+/** Returns an error for each field other than the mode that differs from the rule of the app. */
 function changesOfApp(declared: Rule, draft: Omit<Rule, 'version'>): readonly ProblemError[] {
   const [before, after] = [declared, draft].map((rule) => JSON.parse(JSON.stringify(rule)) as JsonObject);
   const fields = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);
-  for (const free of ['id', 'version', 'mode', 'name']) fields.delete(free);
+  for (const free of ['id', 'version', 'mode']) fields.delete(free);
   return [...fields]
     .filter((field) => sortedText(before?.[field] ?? null) !== sortedText(after?.[field] ?? null))
-    .map((field) => ({ pointer: `/${field}`, code: 'from-app', detail: 'The app declares this rule: only its mode may change here.' }));
+    .map((field) => ({ pointer: `/${field}`, code: 'from-app', detail: fromApp }));
 }
 
 type Delete = Call<z.output<typeof RuleDeletion>, z.output<typeof RuleHeaders>>;

@@ -153,15 +153,21 @@ test('F-129: a rule that the app declares changes in its mode only', async () =>
   const same = { event: { kind: 'step-late' }, action: { kind: 'suspend' } };
   const wrong = await put(api, { ...same, action: { kind: 'compensate' }, mode: 'enforce' }, 1, 'late');
   assert.deepEqual([wrong.status, wrong.json.errors[0].pointer], [422, '/action']);
-  const changed = await put(api, { ...same, mode: 'enforce' }, 1, 'late');
+  const renamed = await put(api, { ...same, name: 'Very late', mode: 'enforce' }, 1, 'late');
+  assert.deepEqual([renamed.status, renamed.json.errors[0].pointer], [422, '/name']);
+  assert.match(renamed.json.errors[0].detail, /only its mode may change here\. Send this field as GET \/rules\/\{id\} shows it/);
+  const named = await put(api, { ...same, name: 'Late', mode: 'dry-run' }, 1, 'late');
+  assert.deepEqual([named.status, named.json.version], [200, 2]);
+  const changed = await put(api, { ...same, mode: 'enforce' }, 2, 'late');
   const { status, json } = changed;
-  assert.deepEqual([status, json.mode, json.version, json.origin, json.name], [200, 'enforce', 2, 'app', 'Late']);
-  const removed = await api.ask('DELETE', '/rules/late?reason=r', { as: 'admin', headers: { 'if-match': '"2"' } });
+  assert.deepEqual([status, json.mode, json.version, json.origin, json.name], [200, 'enforce', 3, 'app', 'Late']);
+  const removed = await api.ask('DELETE', '/rules/late?reason=r', { as: 'admin', headers: { 'if-match': '"3"' } });
   assert.equal(removed.status, 409);
   const { items } = (await api.ask('GET', '/rules/late/versions', { as: 'operator' })).json;
   assert.deepEqual(
     items.map(({ version, by }: { version: number; by: string | null }) => [version, by]),
     [
+      [3, 'ada'],
       [2, 'ada'],
       [1, null],
     ],
