@@ -20,7 +20,7 @@ const wanted = process.argv.slice(2).filter((argument) => !files.includes(argume
 const names = wanted.length > 0 ? wanted : Object.keys(starters);
 let failed = false;
 
-// All servers start at once: the later ones install while the first one is tested.
+// All servers start together: the later ones install while the first one is tested.
 const starting = names.map((name) => ({ name, server: started(name) }));
 for (const { name, server } of starting) {
   const emulator = await server;

@@ -114,7 +114,7 @@ const count = (counts: Counts, name: string): void => {
   counts[name] = (counts[name] ?? 0) + 1;
 };
 
-/** Works on all items, a few at once. */
+/** Works on all items, a few in parallel. */
 async function sendAll<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   let next = 0;
   const worker = async (): Promise<void> => {

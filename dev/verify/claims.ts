@@ -11,7 +11,7 @@ const racers = 32;
 const processes = 4;
 const sizes = { full: { embedded: 1000, dynamodb: 100 }, short: { embedded: 30, dynamodb: 5 } } as const;
 
-/** G11: many hosts claim the same order at once, on both stores. */
+/** G11: many hosts claim the same order at the same time, on both stores. */
 export const figure: Figure = {
   shows: 'exactly one of 32 hosts that claim an order at the same moment gets it, and every history is linearizable',
   async measure({ form, progress }) {

@@ -4,7 +4,7 @@ export interface Run {
   readonly form: 'full' | 'short';
   /** The source of all chance: the same seed and the same commit are the same run, as far as real processes allow. */
   readonly seed: number;
-  /** The number of processes that may run at once. */
+  /** The number of processes that may run in parallel. */
   readonly cores: number;
   /** Reports the progress of long work. */
   progress(line: string): void;

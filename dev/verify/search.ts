@@ -62,7 +62,7 @@ export const figure: Figure = {
   },
 };
 
-/** Runs as many tasks at once as there are cores, in the given order. */
+/** Runs as many tasks in parallel as there are cores, in the given order. */
 async function inTurn<T extends { readonly name: string }>(
   tasks: readonly T[],
   { cores, progress }: Run,

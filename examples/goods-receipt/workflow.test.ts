@@ -17,7 +17,7 @@ test('a receipt with correct papers is paid, and one with wrong papers is undone
   expect(undone.story()).toBe('warehouse.book ok, signal papers ok, instruction recover, warehouse.unbook ok, compensated');
 });
 
-test('the sales that have reserved from an undone lot hear of it, and a sale from another lot does not', async () => {
+test('the sales that have reserved from an undone lot get a message, and a sale from another lot does not', async () => {
   const system = await startSystem(app);
   const receipt = await submitted(system, lot4711);
   const [sent, waiting, other] = [await submitted(system, b), await submitted(system, c), await submitted(system, d)];

@@ -13,7 +13,7 @@ export const collected = waitFor('collected', z.object({}));
 
 /**
  * A supplier delivers a lot. It is booked at once, so that it can be sold, and paid when its papers are correct. Otherwise a person
- * decides, and may undo the receipt with `recover`: the sales that have reserved from the lot hear of it.
+ * decides, and may undo the receipt with `recover`: the sales that have reserved from the lot get a message.
  */
 export const receiveGoods = defineWorkflow(
   'receive-goods',

@@ -104,7 +104,7 @@ function read(path: string): IssuerKeys | undefined {
   }
 }
 
-/** Writes the file under a temporary name, then links it: if two processes start at once, one link succeeds and both read that file. */
+/** Writes the file under a temporary name, then links it: if two processes start together, one link succeeds, and both read that file. */
 function make(dataFolder: string, path: string): IssuerKeys {
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
   const draft = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`;

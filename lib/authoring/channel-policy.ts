@@ -15,7 +15,7 @@ export interface ChannelPolicy {
   readonly logsSender: boolean;
   /** With `ends`, a dead letter ends its conversation and the sender is notified. With `goes on`, only an operator is notified. */
   readonly conversation: 'ends' | 'goes on';
-  /** Messages that a function receives at once, 1 to 10. With 1, a failure affects no other message, but throughput is lowest. */
+  /** Messages that a function receives in one batch, 1 to 10. With 1, a failure affects no other message, but throughput is lowest. */
   readonly batchSize: number;
   /** Failures in a row, across conversations, that close the channel until an operator opens it. */
   readonly closesAfter: number;
@@ -24,7 +24,7 @@ export interface ChannelPolicy {
 /** Policies by channel name. Each missing field has its default. */
 export type ChannelPolicies = { readonly [channel: string]: Partial<ChannelPolicy> };
 
-/** SQS delivers at most 10 messages at once. For larger batches Lambda would wait before it calls the function. */
+/** SQS delivers at most 10 messages in one batch. For larger batches Lambda would wait before it calls the function. */
 const batchMax = 10;
 
 /** Returns one problem for each invalid value, with its place and the valid range. */

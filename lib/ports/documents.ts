@@ -36,7 +36,7 @@ export interface Documents {
   /** Counts a collection up to `limit`, or as far as one read of the store reaches. It returns no contents. */
   countDocuments(collection: string, limit: number): Promise<DocumentCount>;
   /**
-   * Returns at most `limit` documents of a list. It looks at `limit` entries: an index may be late, and the document decides. On AWS an
+   * Returns at most `limit` documents of a list. It examines `limit` entries: an index may be late, and the document decides. On AWS an
    * entry may appear two seconds after its document.
    */
   listed(read: ListRead): Promise<DocumentPage>;

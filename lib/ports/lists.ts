@@ -7,7 +7,7 @@ export type ListIndex = 'A' | 'B' | 'C';
 export interface List<I extends ListIndex = ListIndex> {
   readonly index: I;
   readonly name: string;
-  /** Whether many writers may write to it at once, so that the store spreads it over its shards. Each reader merges them. */
+  /** Whether many writers may write to it at the same time, so that the store spreads it over its shards. Each reader merges them. */
   readonly isSharded: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface ListRead {
   readonly limit: number;
 }
 
-/** Shards of a list that many writers write to at once. */
+/** Shards of a list that many writers write to at the same time. */
 const shards = 8;
 
 /** The lists, by what they hold. Days are in UTC: `2026-01-31`. A `sortKey` gives the order within each, unless it says something else. */

@@ -64,7 +64,7 @@ test('F-108: opening an open channel or closing a closed one is a conflict; an u
   );
 });
 
-test('F-108: when two operators close a channel at once, one closes it, and the other gets a conflict', async () => {
+test('F-108: when two operators close a channel at the same time, one closes it, and the other gets a conflict', async () => {
   const { ask } = startApi();
   const answers = await Promise.all([1, 2].map(() => ask('POST', '/channels/stock/close', because)));
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409]);

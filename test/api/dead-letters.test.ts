@@ -206,7 +206,7 @@ test('F-120: a message is discarded with a reason, which the history shows; the 
   assert.deepEqual([line?.['by'], line?.['reason'], others], ['olga', 'nobody needs it', []]);
 });
 
-test('F-120: when several operators resolve a message at once, one succeeds and the others are refused', async () => {
+test('F-120: when several operators resolve a message at the same time, one succeeds and the others are refused', async () => {
   const { orderWith, resubmit, discard, depth, history } = withDeadLetter();
   const { orderId, id } = await orderWith({});
   const answers = await Promise.all([

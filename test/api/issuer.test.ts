@@ -57,7 +57,7 @@ test('without REDRESS_ISSUER no issuer is configured, and an empty variable coun
   assert.deepEqual(readIssuer({ ...inline, REDRESS_CLIENTS: '', REDRESS_ISSUER_JWKS_URL: '' })?.audience, ['redress']);
 });
 
-test('all invalid variables are named at once, each with its allowed values and the remedy', () => {
+test('all invalid variables are named together, each with its allowed values and the remedy', () => {
   const { message, remedy } = complaintAbout({
     REDRESS_ISSUER: 'cognito',
     REDRESS_AUDIENCE: ' , ',

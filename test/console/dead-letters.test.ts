@@ -6,7 +6,7 @@ import { deadLetterDocument, deadLetterId } from '#roles/dead-letters/dead-lette
 import { storeIn } from '../cli/support.ts';
 import { faultsOfScreen, type RunningConsole, root, show, signedIn, startConsole } from './support.ts';
 
-/* Several dead letters at once: checked, sent again or discarded, from a list in the browser. */
+/* Several dead letters together: checked, sent again or discarded, from a list in the browser. */
 let system: RunningConsole;
 let page: Page;
 

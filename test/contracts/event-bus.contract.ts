@@ -43,7 +43,7 @@ export function publisherContract(name: string, open: () => OpenPublisher | Prom
     );
   });
 
-  it('S17: when many processes publish the same announcement at once, it arrives once', async ({ publisher, other, arrived }) => {
+  it('S17: when many processes publish the same announcement at the same time, it arrives once', async ({ publisher, other, arrived }) => {
     await Promise.all(listOf(50, (index) => (index % 2 ? publisher : other).publish([announcement(`a${index % 5}`)])));
     assert.equal((await arrived()).length, 5);
   });

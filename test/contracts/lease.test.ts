@@ -213,7 +213,7 @@ test('a host that has a lock may take it again', async () => {
   await assert.rejects(take('host-b'), InstanceLockedError);
 });
 
-test('F-13: one of fifty hosts that take the same lock at once gets it', async () => {
+test('F-13: one of fifty hosts that take the same lock at the same time gets it', async () => {
   const { take } = await openHost();
   const taken = await Promise.allSettled(Array.from({ length: 50 }, (_, index) => take(`host-${index}`)));
   assert.equal(taken.filter(({ status }) => status === 'fulfilled').length, 1);

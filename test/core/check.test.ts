@@ -730,7 +730,7 @@ test('F-91: a retry has exactly one activity inside it, and its count and its in
   }
 });
 
-test('all problems are reported at once', () => {
+test('all problems are reported together', () => {
   const definition = workflow(
     sequence('', step('1'), reading('a', ')'), reading('b', 'steps.nope'), wrong({ activity: 'stepp', name: 'c' })),
     { version: -1 },

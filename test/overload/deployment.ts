@@ -75,7 +75,7 @@ const startAt = Date.UTC(2026, 0, 1);
 
 /**
  * The system as it runs on AWS, in virtual time: the real functions on the real embedded store, with some latency and
- * without sending in the write. Queues hand out a limited number of batches at once; supervisors run on a schedule.
+ * without sending in the write. Queues hand out a limited number of batches in parallel; supervisors run on a schedule.
  */
 export class Deployment {
   readonly timeline = new Timeline(startAt);
@@ -261,7 +261,7 @@ export class Deployment {
       });
     return {
       ...instrumented('store', store, async (made) => (latencyAt[made.site] ? later(made) : made.apply())),
-      // A pass queries sixteen times. Most passes find nothing, which one look shows.
+      // A pass queries sixteen times. Most passes find nothing, which one read shows.
       due: async (worklist, shard, ...range) => (this.isAnyDue(shard) ? store.due(worklist, shard, ...range) : []),
     };
   }
@@ -301,7 +301,7 @@ export class Deployment {
   }
 
   /**
-   * Works as an event source mapping does: a limited number of batches at once, each acknowledged when it is processed.
+   * Works as an event source mapping does: a limited number of batches in parallel, each acknowledged when it is processed.
    */
   private deliver(queue: string): void {
     const source = this.sources.get(queue);

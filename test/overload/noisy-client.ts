@@ -109,7 +109,7 @@ const quantile = (values: readonly number[], part: number): number => {
   return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? 0;
 };
 
-/** Twenty requests at once, of one second each on average: twenty orders a second. */
+/** Twenty requests in parallel, of one second each on average: twenty orders a second. */
 function appOn({ chance, sleep }: Deployment): App {
   const Nothing = z.object({});
   const Job = z.object({ content: z.enum(['good', 'bad', 'slow']) });

@@ -6,7 +6,7 @@ export const sicknesses = ['refuses', 'hangs', 'slow'] as const;
 export type Sickness = (typeof sicknesses)[number];
 
 export interface ServiceOptions {
-  /** Number of calls that run at once. */
+  /** Number of calls that run in parallel. */
   readonly workers: number;
   /** Mean duration of a call. */
   readonly workMs: number;

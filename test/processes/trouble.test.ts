@@ -129,7 +129,7 @@ test('a port in use is refused with exit code 2 and how to choose another one', 
   );
 });
 
-test('F-16: wrong variables are refused with exit code 2, all of them at once', async (t) => {
+test('F-16: wrong variables are refused with exit code 2, all of them in one answer', async (t) => {
   const { variables } = site(t);
   await refuses(
     t,

@@ -70,7 +70,7 @@ describe('an order is claimed', () => {
     );
   });
 
-  test('F-12: when two schedulers claim an order at once, one wins and the other does nothing', async (context) => {
+  test('F-12: when two schedulers claim an order at the same time, one wins and the other does nothing', async (context) => {
     const desk = openDesk(context, line, pending);
     const orderId = await submitted(desk);
     const message = desk.messages('wake-ups')[0];

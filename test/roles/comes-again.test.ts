@@ -104,12 +104,12 @@ describe('after a transient failure a message is redelivered within seconds, wha
 });
 
 describe('the pause before a redelivery', () => {
-  const pauses = (failure: 'passing' | 'content', random: number) =>
+  const pauses = (failure: 'transient' | 'content', random: number) =>
     [1, 2, 3, 4, 5, 30, 60, 900].map((receiveCount) => pauseMs({ receiveCount }, failure, random) / 1000);
 
   test('X-9, S14: grows with each delivery, to ten seconds soon and to a minute in a long outage, with jitter', () => {
-    assert.deepEqual(pauses('passing', 0.5), [1, 2, 4, 8, 10, 30, 60, 60]);
-    assert.deepEqual(pauses('passing', 0), [0.5, 1, 2, 4, 5, 15, 30, 30]);
+    assert.deepEqual(pauses('transient', 0.5), [1, 2, 4, 8, 10, 30, 60, 60]);
+    assert.deepEqual(pauses('transient', 0), [0.5, 1, 2, 4, 5, 15, 30, 30]);
   });
 
   test('F-110: is always half a minute when the content of a message cannot be processed', () => {

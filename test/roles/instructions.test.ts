@@ -215,7 +215,7 @@ describe('an instruction is refused and changes nothing', () => {
     );
   });
 
-  test('F-60: when two operators act at once on the same revision: one instruction is carried out, the other is stale', async (context) => {
+  test('F-60: when two operators act at the same time on the same revision: one instruction is carried out, the other is stale', async (context) => {
     const { desk, orderId } = await inError(context);
     const answers = await Promise.all([
       instruct(desk, orderId, { by: 'olga' }, { ifMatch: 3 }),

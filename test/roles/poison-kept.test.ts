@@ -79,7 +79,7 @@ describe('a dead letter', () => {
 });
 
 describe('the sender of a message that failed', () => {
-  test('L1, X-27, X-9: hears nothing of an outage: the message stays in its queue and is processed afterwards', async (context) => {
+  test('L1, X-27, X-9: gets no message about an outage: the failed message stays in its queue and is processed afterwards', async (context) => {
     let isAway = true;
     const desk = openDesk(context, lineOf({ pick: nothing }), {
       around: ({ queues }) => ({

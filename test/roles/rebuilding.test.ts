@@ -146,7 +146,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
     });
   }
 
-  test('F-29, S10: when the same instruction arrives twice at once, the second uses the state that the first has rebuilt', async (context) => {
+  test('F-29, S10: when the same instruction arrives twice at the same time, the second uses the state that the first has rebuilt', async (context) => {
     const desk = openDesk(context, app);
     const { orderId } = await damaged(desk, () => '{"half');
     const decide = (id: string) =>

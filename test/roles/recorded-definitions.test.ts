@@ -58,7 +58,7 @@ describe('the recorded definition of a workflow version', () => {
     assert.deepEqual(await start(desk, ['b'], { mayReplace: false }), []);
   });
 
-  test('S20: refuses one of two processes that start at once with two workflows under one version', async (context) => {
+  test('S20: refuses one of two processes that start together with two workflows under one version', async (context) => {
     const desk = openDesk(context, appOf('a'));
     const starts = await Promise.allSettled([start(desk, ['a'], { mayReplace: false }), start(desk, ['b'], { mayReplace: false })]);
     assert.deepEqual(starts.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);

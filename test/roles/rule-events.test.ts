@@ -57,7 +57,7 @@ const passes = async (desk: Desk, ms: number) => {
 };
 
 describe('F-125: an event that is no exception', () => {
-  test('order-state: rules hear of each state of the order, once', async (context) => {
+  test('order-state: rules are asked about each state of the order, once', async (context) => {
     const of = (type: string) => ({ id: type.toLowerCase(), event: { kind: 'order-state', type }, action: tell }) as Given;
     const { desk } = await ordered(context, of('Pending'), of('Processing'), of('Processed'), of('Error'));
     for (let step = 0; step < 3; step++) await desk.answer(await desk.request());
@@ -72,7 +72,7 @@ describe('F-125: an event that is no exception', () => {
     assert.equal(await taskOf(taskIdOf(orderId, 2), desk.store), undefined);
   });
 
-  test('step-state: rules hear of each status of their step, and of no other', async (context) => {
+  test('step-state: rules are asked about each status of their step, and about no other', async (context) => {
     const of = (type: string) =>
       ({
         id: type.toLowerCase(),

@@ -55,7 +55,7 @@ test('a process reads the pointer once in five seconds, and compiles the rules o
   assert.equal(counted.pointers - before, 2);
 });
 
-test('one of two admins who change a rule at once is refused, and changes of two rules are both kept', async () => {
+test('one of two admins who change a rule at the same time is refused, and changes of two rules are both kept', async () => {
   const { process } = setting();
   const [one, other] = [process(), process()];
   await one.put(rule(), change());

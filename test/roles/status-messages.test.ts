@@ -65,7 +65,7 @@ const refuses = async (desk: Desk) => desk.answer(await waiting(desk), failed('R
 const end = (desk: Desk, orderId: string, kind: 'cancel' | 'terminate') =>
   desk.system.scheduler.instruct(orderId, { kind, by: 'olga', reason: 'a test' }, { id: kind });
 
-describe('the submitter hears', () => {
+describe('the submitter learns', () => {
   for (const { writesAndSendsAtomically, how } of modes) {
     test(`F-07: that an order is received, delayed while it waits for a person, then completed, with rising numbers (${how})`, async (context) => {
       const desk = await withListener(context, { writesAndSendsAtomically });
@@ -158,7 +158,7 @@ describe('the submitter hears', () => {
     ],
     ['terminated', (desk, orderId) => answers(desk).then(() => end(desk, orderId, 'terminate'))],
   ] satisfies readonly (readonly [string, (desk: Desk, orderId: string) => Promise<unknown>])[])
-    test(`F-07: that an order that ends ${outcome} has failed, with that outcome, and nothing afterwards`, async (context) => {
+    test(`F-07: that an order which ends ${outcome} has failed, with that outcome, and nothing afterwards`, async (context) => {
       const desk = openDesk(context, sale);
       await registerClient(desk.store, { id: 'acme', responseChannels: [channel], senders: [] });
       const orderId = await submitted(desk, {}, listened);
@@ -167,7 +167,7 @@ describe('the submitter hears', () => {
       assert.deepEqual(heard(desk), ['1 received', `2 failed ${outcome}`]);
     });
 
-  test('F-07: that an order that is late too often is delayed, not failed', async (context) => {
+  test('F-07: that an order which is late too often is delayed, not failed', async (context) => {
     const system = await started(context, lineOf({ pick: () => new Promise(() => {}) }), {
       variables: { MAX_FAILURES: '1', STEP_COMPLETE_WITHIN_SECONDS: '5' },
     });

@@ -150,7 +150,7 @@ describe('the same submission again', () => {
     assert.equal(countIn(desk, 'orders'), 1);
   });
 
-  test('F-10: a hundred times at once is one order, accepted once and replayed 99 times', async (context) => {
+  test('F-10: a hundred times in parallel is one order, accepted once and replayed 99 times', async (context) => {
     const desk = openDesk(context, line);
     const answers = await Promise.all(
       Array.from({ length: 100 }, () => desk.system.submit({ client: 'acme', idempotencyKey: 'k', order: tea })),

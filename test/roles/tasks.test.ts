@@ -34,7 +34,7 @@ async function blockedBySupervisor(context: TestContext) {
 const groupsIn = async ({ store, clock }: Desk) => (await exceptionGroups(store, clock.now())).map(({ count, open }) => [count, open]);
 
 describe('a task', () => {
-  test('goes to one of two persons who act at once, and the answer to the other names the first: 100 rounds for each act', async (context) => {
+  test('goes to one of two persons who act at the same time, and the answer to the other names the first: 100 rounds for each act', async (context) => {
     const { tasks, id } = await blocked(context);
     const names = ['ann', 'bob'];
     for (let round = 0; round < 100; round++) {

@@ -93,7 +93,7 @@ async function processed({ hosts: [host], clock, embedded: { store } }: Wide, tu
 }
 
 describe('an order with a thousand iterations on a store with the throughput of one DynamoDB partition', () => {
-  test(`F-84, S15: runs ${limits.concurrencyDefault} iterations at once by default: no failure counts, and a step costs less than four write units`, async (context) => {
+  test(`F-84, S15: runs ${limits.concurrencyDefault} iterations in parallel by default: no failure counts, and a step costs less than four write units`, async (context) => {
     const at = await wide(context, {});
     const head = await at.embedded.store.head(await processed(at, 1000));
     assert.deepEqual([head?.processState, head?.outcome, head?.failureCount], ['Processed', 'completed', 0]);
@@ -102,7 +102,7 @@ describe('an order with a thousand iterations on a store with the throughput of 
     assert.ok(at.spent.units <= 4 * 1000, `${at.spent.units} write units`);
   });
 
-  test('F-84, S15: runs all iterations at once if the loop says so: throttled writes spread over time, and no failure counts', async (context) => {
+  test('F-84, S15: runs all iterations in parallel if the loop says so: throttled writes spread over time, and no failure counts', async (context) => {
     const at = await wide(context, { maxConcurrency: 300 });
     const head = await at.embedded.store.head(await processed(at, 300));
     assert.deepEqual([head?.processState, head?.outcome, head?.failureCount], ['Processed', 'completed', 0]);

@@ -278,7 +278,7 @@ const editedSale = defineWorkflow('sale', { version: 1, order: Sealed, toOperato
     .on(Refused, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('apologise').noUndo())),
 );
 
-/** One step for each of many entries, with the default concurrency; `rush` runs nearly all of them at once. */
+/** One step for each of many entries, with the default concurrency; `rush` runs nearly all of them in parallel. */
 const wide = defineWorkflow('wide', { version: 1, order: Items }, ({ order }) =>
   forEach(order.items, (item) => reserve(item)).on(Refused, ({ compensate }) => compensate()),
 );

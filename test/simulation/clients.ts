@@ -350,7 +350,7 @@ export class Clients {
       const { outcome } = observation;
       around.record(observation);
       around.narrate(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
-      // If the call was repeated meanwhile, its caller does not hear the answer to this attempt.
+      // If the call was repeated meanwhile, its caller does not get the answer to this attempt.
       if (ifMatch !== undefined && answer.outcome !== 'unreadable' && mine === tries)
         around.record({ type: 'decided', orderId, reason: key, seenRev: ifMatch, answer });
       // The order may have been submitted, but not stored yet: the caller repeats the call a few times.

@@ -1,4 +1,4 @@
-/** A world looks once in this many events, because a look after each one would take too long. */
+/** A world looks once in this many events, because a check after each one would take too long. */
 const everyEvents = 20;
 
 /**

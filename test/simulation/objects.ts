@@ -45,7 +45,7 @@ const rules = [
     object: { workflow: 'withdrawal' },
     action: { kind: 'recover' },
   }),
-  // An order that has read an undone write recovers, so the orders that have read its own writes hear of it.
+  // An order that has read an undone write recovers, so the orders that have read its own writes get a message.
   rule('recover-consumer', { event: { kind: 'exception', type: 'Inconsistent' }, action: { kind: 'recover' } }),
   rule('recover-late', {
     event: { kind: 'order-age', afterSeconds: 70 },
@@ -111,7 +111,7 @@ interface Recovery {
   readonly afterMs: number;
 }
 
-/** An operator recovers an order, some after a look at the check. */
+/** An operator recovers an order, in some cases after a dry run. */
 function recover({ around }: Reach, clients: Clients, chance: Chance, { orderId, path, afterMs }: Recovery): void {
   around.timeline.after(afterMs, 'an operator recovers', () => {
     const key = clients.nameFor('recovery');

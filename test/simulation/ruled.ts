@@ -89,7 +89,7 @@ export function rulePeople(reach: Reach, clients: Clients, seed: number): void {
   }
 }
 
-/** Writes, switches off or deletes one rule. Two admins may do so at once, and one of them is refused. */
+/** Writes, switches off or deletes one rule. Two admins may do so at the same time, and one of them is refused. */
 function changeRule({ around }: Reach, clients: Clients, chance: Chance): void {
   const draft = chance.pick(rules);
   const change = chance.pick(['put', 'put', 'put', 'off', 'remove'] as const);

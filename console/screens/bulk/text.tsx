@@ -104,7 +104,7 @@ export function Progress({ run, isThin = false }: { run: ListedBulkRun; isThin?:
   );
 }
 
-/** Kinds of instructions that fit many orders at once. A corrected input belongs to one order, so that kind is not among them. */
+/** Kinds of instructions that fit many orders together. A corrected input belongs to one order, so that kind is not among them. */
 export const forMany = ['resubmit', 'acknowledge', 'suspend', 'resume', 'retry-undo', 'compensate', 'cancel', 'terminate'] as const;
 
 /** Whether a person is asked once more before the run starts or goes on, because what it does cannot be taken back. */

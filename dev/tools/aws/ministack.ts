@@ -92,7 +92,7 @@ function install(): string {
   if (existsSync(installed) && readFileSync(installed, 'utf8') === wanted) return python;
 
   process.stderr.write(`Installing ministack ${version} (once)...\n`);
-  // The folder is made elsewhere and then renamed, so that two processes that start at once do not share an incomplete one.
+  // The folder is made elsewhere and then renamed, so that two processes that start at the same time do not share an incomplete one.
   mkdirSync(dirname(folder), { recursive: true });
   const making = mkdtempSync(`${folder}-`);
   try {

@@ -38,7 +38,7 @@ export interface Plan {
 
 const size = 2;
 const indexes = Array.from({ length: size }, (_, index) => index);
-/** Share of kills that stop both hosts at once. */
+/** Share of kills that stop both hosts together. */
 const bothShare = 0.05;
 /** Share of kills that do not wait for the start of the host. */
 const killedAtStartShare = 0.2;

@@ -9,7 +9,7 @@ import { startRelay } from './relay.ts';
 
 /** Duration of a service call. */
 const latencyMs = 20;
-/** Orders, and how many run at once, to measure the capacity of the host. */
+/** Orders, and how many run in parallel, to measure the capacity of the host. */
 const trial = { orders: 400, inFlight: 40 };
 /** Orders without an end by then count as not ended. */
 const patienceMs = 180_000;

@@ -4,7 +4,7 @@ const cancellation = 'lib/core/engine/cancellation.ts';
 const faults = 'lib/core/engine/fault-propagation.ts';
 const jobs = 'lib/core/engine/jobs.ts';
 const undoing = 'lib/core/engine/compensation.ts';
-/** The mutant changes both statements at once: with one of them intact, hardly anything changes. */
+/** The mutant changes both statements: with one of them intact, hardly anything changes. */
 const confirmedAndLate = `if (message.confirming) return (await preventStart(message, ports)) === 'begun' ? take(message) : undefined;
     // The caller no longer waits for this attempt.
     if (clock.now() >= Date.parse(message.completeBy)) return telemetry.count('expired');`;

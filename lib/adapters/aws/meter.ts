@@ -177,7 +177,7 @@ export const meteredStore = (store: Store, { within }: Pick<Meter, 'within'>): S
   undoPage: (orderId, rev) => within({ orderId }, () => store.undoPage(orderId, rev)),
 });
 
-/** Wraps queues so that sends are counted for their order. Receiving and acknowledging serve many orders at once. */
+/** Wraps queues so that sends are counted for their order. Receiving and acknowledging serve many orders together. */
 export const meteredQueues = (queues: Queues, { within }: Pick<Meter, 'within'>): Queues => ({
   ...queues,
   send: (messages) => within(tagOf(messages), () => queues.send(messages)),

@@ -115,7 +115,7 @@ const answerMs = 5000;
 const connectMs = 2000;
 const logTimes = { connectionTimeout: 1000, requestTimeout: 1500 };
 /**
- * Connections of a process to one service. It polls all queues at once, each agent's queue with up to twenty requests, and must still be
+ * Connections of a process to one service. It polls all queues together, each agent's queue with up to twenty requests, and must still be
  * able to send.
  */
 const socketsMax = 500;

@@ -85,7 +85,7 @@ function readKeys(path: string): Map<string, Buffer> {
   }
 }
 
-/** Adds a key to the file. The new file replaces the old one at once, so that a crash leaves one of them. */
+/** Adds a key to the file. The new file replaces the old one in one step, so that a crash leaves one of them. */
 function addKey(path: string, day: string, read: () => Map<string, Buffer>): Buffer {
   const release = lock(`${path}.lock`);
   try {

@@ -12,15 +12,15 @@ interface Place extends ListPosition {
 }
 
 /**
- * Lists orders. SQLite blocks the only thread, so a page ends after it has looked at `most` orders, even if its filter keeps few of them.
- * It looks at them in portions.
+ * Lists orders. SQLite blocks the only thread, so a page ends after it has examined `most` orders, even if its filter keeps few of them.
+ * It examines them in portions.
  */
 export function sqliteListing(database: Database, most = lookedMax): Pick<Store, 'list'> {
   const selectListed = database.prepare('SELECT o.record, s.head FROM orders o JOIN states s ON s.id = o.id WHERE o.id = ?');
   const countUnfinished = unfinishedCounter(database);
   const later = atHalfSpeed();
 
-  /** Whether so few orders are in an unfinished state that a page can look at all of them. Nearly all orders of a file are finished. */
+  /** Whether so few orders are in an unfinished state that a page can examine all of them. Nearly all orders of a file are finished. */
   const areFew = ({ state }: OrderFilter): boolean =>
     (state === 'Pending' || state === 'Processing') && countUnfinished(state, most + 1) <= most;
 
@@ -36,20 +36,20 @@ export function sqliteListing(database: Database, most = lookedMax): Pick<Store,
     }
   }
 
-  /** Looks at the next orders of a page, at most `looks`. */
-  function portion(filter: OrderFilter, { list, after, room, looks }: Rest): Portion {
+  /** Examines the next orders of a page, at most `examineMax`. */
+  function portion(filter: OrderFilter, { list, after, room, examineMax }: Rest): Portion {
     const { statement, values } = placesFor(database, list, { filter, after });
     const items: OrderPage['items'][number][] = [];
-    let looked = 0;
+    let examined = 0;
     let next = after;
-    for (const row of statement.iterate(...values, looks)) {
+    for (const row of statement.iterate(...values, examineMax)) {
       if (items.length >= room) return { items, next, ends: 'full' };
       const place = row as unknown as Place;
       next = positionOf(place);
-      looked++;
+      examined++;
       if (place.isMeant === 1) items.push(...listed(place));
     }
-    return { items, next, ends: looked === looks ? 'looked' : 'over' };
+    return { items, next, ends: examined === examineMax ? 'limit' : 'over' };
   }
 
   return {
@@ -57,8 +57,8 @@ export function sqliteListing(database: Database, most = lookedMax): Pick<Store,
       const items: OrderPage['items'][number][] = [];
       const list = areFew(filter) ? unfinishedList : orderList;
       let next = after;
-      for (let left = most; left > 0; left -= looksAtOnce) {
-        const rest = { list, after: next, room: limit - items.length, looks: Math.min(left, looksAtOnce) };
+      for (let left = most; left > 0; left -= portionMax) {
+        const rest = { list, after: next, room: limit - items.length, examineMax: Math.min(left, portionMax) };
         const found = left === most ? portion(filter, rest) : await later(() => portion(filter, rest));
         items.push(...found.items);
         if (found.ends === 'over') return { items };
@@ -70,8 +70,8 @@ export function sqliteListing(database: Database, most = lookedMax): Pick<Store,
   };
 }
 
-/** Orders that are looked at before other work has its turn: a full page of a list that an index serves. */
-const looksAtOnce = 101;
+/** Orders that are examined before other work has its turn: a full page of a list that an index serves. */
+const portionMax = 101;
 
 /**
  * Runs calls one after the other, each followed by a pause that is as long as the call. So all long pages together use at most half of
@@ -99,17 +99,17 @@ interface Rest {
   readonly after: ListPosition | undefined;
   /** Items for which the page still has room. */
   readonly room: number;
-  readonly looks: number;
+  readonly examineMax: number;
 }
 
 interface Portion {
   readonly items: OrderPage['items'];
   readonly next: ListPosition | undefined;
   /**
-   * `full`: the page is full, and another order follows. `looked`: its looks are used up, and there may be more orders. `over`: there are
-   * no more orders.
+   * `full`: the page is full, and another order follows. `limit`: its limit of examined orders is used up, and there may be
+   * more orders. `over`: there are no more orders.
    */
-  readonly ends: 'full' | 'looked' | 'over';
+  readonly ends: 'full' | 'limit' | 'over';
 }
 
 const positionOf = ({ submittedAt, orderId }: Place): ListPosition => ({ submittedAt, orderId });

@@ -62,7 +62,7 @@ export type Event = EventBase &
     | { readonly type: 'overdue'; readonly path: string }
     /**
      * The open work is canceled, and the completed work is undone: for a client or an operator, or for a step above its failure limit.
-     * `late` is the path of that step. A client never gives `compensated`. `recovers`: orders that have read what is undone hear of it.
+     * `late` is the path of that step. A client never gives `compensated`. `recovers`: orders that have read what is undone get a message.
      */
     | { readonly type: 'canceled'; readonly outcome: 'canceled' | 'compensated'; readonly late?: string; readonly recovers?: true }
     /** An operator ended the order as it is, without compensation. */

@@ -1,7 +1,7 @@
 import type { Json } from './json.ts';
 
 /**
- * The source of a fault (WSEHF 3.1): the engine or its surroundings, the called program, a fault that the workflow
+ * The source of a fault (WSEHF 3.1): the engine or its surroundings, the called service, a fault that the workflow
  * declares, or one that nobody foresaw.
  */
 export const faultClasses = ['basic-failure', 'application-failure', 'expected', 'unexpected'] as const;
@@ -86,7 +86,7 @@ export const shortType = (type: string): string => type.slice(type.lastIndexOf('
 
 /** The classes of the engine's own faults, where it is not the engine or its surroundings that failed (F-123). */
 const classes: { readonly [type: string]: FaultClass } = {
-  // The called program broke its promise: the answer, its size, its code, or a single request.
+  // The service or the app's code broke its promise: the answer, its size, its code, or a single request.
   [engineFaults.invalidReply]: 'application-failure',
   [engineFaults.outputTooLarge]: 'application-failure',
   [engineFaults.programmingError]: 'application-failure',

@@ -212,7 +212,7 @@ export interface State {
   readonly inputs?: { readonly [path: string]: Json };
   readonly amended?: Amended;
   readonly ending?: Ending;
-  /** The activity whose affected scope is being undone, so that orders which have read what it wrote hear of it. */
+  /** The activity whose affected scope is being undone, so that orders which have read what it wrote get a message about it. */
   readonly recovering?: string;
   /** A fault handler of the workflow compensated the whole order. */
   readonly compensated?: true;

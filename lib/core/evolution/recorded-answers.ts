@@ -109,7 +109,7 @@ export class RecordedAnswers {
   }
 }
 
-/** Returns what a step is called in every version: its name, its operation, its turns of loops, and whether it is an undo. */
+/** Returns the name that a step has in every version: its name, its operation, its turns of loops, and whether it is an undo. */
 function nameAt({ nodes }: Program, path: string): string | undefined {
   const isUndo = isUndoPath(path);
   const node = nodes.get(definitionPath(stepOfUndo(path)));

@@ -11,7 +11,7 @@ import { isAtOrAfter } from './way.ts';
 
 /**
  * Undoes the affected scope of an activity, and has the order go on there. Without a path it undoes the whole order, which ends as
- * compensated. Orders that have read what is undone hear of it. Source: requirements.md F-146 to F-152.
+ * compensated. Orders that have read what is undone get a message about it. Source: requirements.md F-146 to F-152.
  */
 export interface Recover {
   readonly kind: 'recover';

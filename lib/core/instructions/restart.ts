@@ -17,7 +17,7 @@ import { unmasked } from './masks.ts';
 import { isUnknown } from './outcome.ts';
 
 /**
- * Ends the order, and begins it again as another one. A finished order with an open exception stays as it is: its client has heard how it
+ * Ends the order, and begins it again as another one. A finished order with an open exception stays as it is: its client knows how it
  * ended, so nothing of it is undone any more.
  */
 export interface Restart {

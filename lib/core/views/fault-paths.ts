@@ -156,7 +156,7 @@ function afterSilence(program: Program, found: Omit<FaultPath, 'askedAgain' | 'e
   const { onExhausted = 'error', recover } = program.definition;
   if (onExhausted === 'wait') return { ...found, askedAgain: true, end: { kind: 'waits' } };
   if (onExhausted === 'undo') return { ...found, askedAgain: true, end: { kind: 'undone' } };
-  // If the whole order is recovered at once, no single step becomes late.
+  // If the whole order is recovered, no single step becomes late.
   if (onExhausted === 'error' || recover === 'order') return { ...found, askedAgain: true, end: { kind: 'operator', foreseen: false } };
 
   const late = lateFaultOf(program, found.path);

@@ -3,7 +3,7 @@ export interface Backoff {
   readonly first: number;
   /** Undefined where the number of attempts limits the pause. */
   readonly longest?: number;
-  /** The least and the most share of a pause, so that waiting processes do not resume at once. No jitter if it is undefined. */
+  /** The least and the most share of a pause, so that waiting processes do not all resume together. No jitter if it is undefined. */
   readonly jitter?: readonly [least: number, most: number];
 }
 

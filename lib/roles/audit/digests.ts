@@ -23,7 +23,7 @@ interface Ports extends LogPorts {
   readonly store: Pick<Documents, 'documents' | 'listed' | 'putDocument'>;
 }
 
-/** A day is closed this long after its end, because a call may still write an entry of that day. No call takes a tenth of this time. */
+/** A day is closed this long after its end, because an API call may still write an entry of it. No call takes a tenth of this time. */
 const closedAfterMs = 3_600_000;
 /** Days written in one run, if the last digest is older. */
 const daysMax = 60;

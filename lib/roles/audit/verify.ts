@@ -6,7 +6,7 @@ import { type Digest, digestHash, digestIn, entriesIn, entryHash } from './diges
 
 type Store = Pick<Documents, 'document' | 'documents'>;
 
-/** A call ends after the day with which it has compared this many entries. */
+/** A verification ends after the day with which it has compared this many entries. */
 const comparedMax = 5000;
 const readAtOnce = 500;
 /** The largest number of misfits that are named for one day. */

@@ -26,13 +26,13 @@ export interface BulkDraft extends BulkAsked {
   readonly starts: boolean;
   /** The run whose untouched orders this one takes. */
   readonly continues?: string | undefined;
-  /** The idempotency key of the call. It names the run: the same key leads to the same one. */
+  /** The idempotency key of the API call. It names the run: the same key leads to the same one. */
   readonly key: string;
 }
 
 export type BulkCreated =
   | { readonly outcome: 'created' | 'replayed'; readonly run: BulkRun }
-  /** Another call had this idempotency key. */
+  /** Another API call had this idempotency key. */
   | { readonly outcome: 'key-reused' };
 
 export type BulkAction = Exclude<BulkChange['action'], 'create'>;

@@ -110,7 +110,7 @@ const withReferences = (orders: readonly OrderOfSet[], { store }: Ports): Promis
   allSettledOrThrow(orders.map(async (order) => ({ ...order, reference: await referenceOf(order.orderId, store) })));
 
 /**
- * Whether a filter means more orders than a run may have. False also means "not known": the time of the call was over, or a group of
+ * Whether a filter means more orders than a run may have. False also means "not known": the time of the API call was over, or a group of
  * exceptions has a count but the filter takes only a part of it. The run itself counts again when it freezes its set.
  */
 export async function meansTooMany(filter: BulkFilter, { store, now }: Ports, isTimeOver: () => boolean): Promise<boolean> {

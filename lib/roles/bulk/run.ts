@@ -79,7 +79,7 @@ export interface BulkRun {
   readonly starts: boolean;
   /** The run whose untouched orders this one takes. */
   readonly continues?: string;
-  /** The hash of the call that created it. */
+  /** The hash of the API call that created it. */
   readonly asked: string;
   readonly set: FrozenSet | null;
   /** Orders of the set that were checked. */
@@ -105,7 +105,7 @@ export interface BulkRun {
   readonly heldBy: string | null;
   readonly heldUntil: number;
   readonly changes: readonly BulkChange[];
-  /** The last calls with an idempotency key, oldest first: names and hashes. */
+  /** The last API calls with an idempotency key, oldest first: names and hashes. */
   readonly calls: readonly { readonly name: string; readonly hash: string }[];
 }
 

@@ -114,7 +114,7 @@ class Placeholders {
   }
 }
 
-/** Returns a journal line without the keys of API calls: a key holds a hash of what the call said. */
+/** Returns a journal line without the keys of API calls: a key holds a hash of the call's body. */
 export function withoutCallKeys(line: StoredEntry): StoredEntry {
   if (!line.also || !('keys' in line.also)) return line;
   const { keys: _, ...also } = line.also;

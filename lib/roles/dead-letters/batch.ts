@@ -17,7 +17,7 @@ interface Batch<T> {
 
 /**
  * Handles the groups of a batch independently; the failure policy decides about each failed message. New messages are handled
- * first, all at once. Redelivered messages may have crashed a process, so they follow one at a time. After a recent outage
+ * first, all in parallel. Redelivered messages may have crashed a process, so they follow one at a time. After a recent outage
  * they are handled like new ones.
  */
 export async function inGroups<T>(
@@ -65,7 +65,7 @@ async function atOnce<T>(group: T, records: readonly SQSRecord[], batch: Batch<T
     await handle(group, records);
   } catch (error) {
     const again: Delivery[] = [];
-    if (failureOf(error) === 'passing') for (const _ of records) outages.met();
+    if (failureOf(error) === 'transient') for (const _ of records) outages.met();
     if (records.length > 1 && failureOf(error) === 'content')
       for (const record of records) again.push(...(await atOnce(group, [record], batch)));
     else for (const delivery of deliveries) if (await failurePolicy.failed(delivery, error)) again.push(delivery);

@@ -5,15 +5,15 @@ import { NewerMessageError, StoreRefusesError, UnreadableMessageError } from '#p
 
 /**
  * Class of a failure to process a message. `unreadable`: no version can decode it. `content`: the handler fails on its content.
- * `newer`: only a newer version can process it. `passing`: an outage, throttling or a lost race, which the message did not cause.
+ * `newer`: only a newer version can process it. `transient`: an outage, throttling or a lost race, which the message did not cause.
  */
-export type Failure = 'unreadable' | 'content' | 'newer' | 'passing';
+export type Failure = 'unreadable' | 'content' | 'newer' | 'transient';
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof UnreadableMessageError) return 'unreadable';
   if (error instanceof NewerMessageError) return 'newer';
   if (error instanceof UnprocessableMessage || error instanceof StoreRefusesError) return 'content';
-  return isProgrammingError(error) ? 'content' : 'passing';
+  return isProgrammingError(error) ? 'content' : 'transient';
 }
 
 /** Returns the name of an error for logs: its text may quote the message. */

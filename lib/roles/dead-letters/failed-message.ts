@@ -74,7 +74,7 @@ export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide 
     const { delivery, error } = failed;
     const policy = policyOf(channelOf(delivery.queue), app.channels);
     const failure = failureOf(error);
-    if (failure === 'passing') {
+    if (failure === 'transient') {
       await uncount(failed);
       return redelivered(failed, telemetry);
     }

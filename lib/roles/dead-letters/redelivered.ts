@@ -101,7 +101,7 @@ async function keepInvisible(waiting: readonly Redelivered[], ports: FailurePoli
   const { queues, clock } = ports;
   const over = new AbortController();
   let last: Promise<void> = Promise.resolve();
-  /** Runs calls in order, so that a message whose turn has begun is not hidden for the short time again. */
+  /** Runs changes of visibility in order, so that a message whose turn has begun is not hidden for the short time again. */
   const inOrder = (call: () => Promise<void>): Promise<void> => {
     last = last.then(call).catch(() => undefined);
     return last;

@@ -18,7 +18,7 @@ const contentMs = 30_000;
 
 /**
  * Returns the delay before a failed message is redelivered. The first delays are short, because a step waits for the message. They
- * grow with the deliveries, because a long outage would otherwise redeliver all waiting messages at once.
+ * grow with the deliveries, because a long outage would otherwise redeliver all waiting messages together.
  */
 export function pauseMs({ receiveCount }: Pick<Delivery, 'receiveCount'>, failure: Failure, random: number): number {
   if (failure === 'content') return contentMs;

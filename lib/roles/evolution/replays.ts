@@ -38,7 +38,7 @@ export async function replayCluster(
 ): Promise<{ readonly items: readonly ReplayedOrder[]; readonly next?: string }> {
   const { items: exceptions, next } = await listExceptions(ports.store, { fingerprint }, extent);
   const items: ReplayedOrder[] = [];
-  // One after the other: each play uses the processor, and other calls wait for it.
+  // One after the other: each play uses the processor, and other API calls wait for it.
   for (const exception of exceptions) {
     const replayed = exception.handling?.by === 'rule' ? undefined : await replayOne(exception, target, ports);
     if (replayed) items.push(replayed);

@@ -38,7 +38,7 @@ export interface NotifierOptions {
 
 /** Tells people of their tasks, and reminds them. */
 export interface Notifier {
-  /** Does everything that is due. Several passes may run at once: a person may then get a message twice, under one id. */
+  /** Does everything that is due. Several passes may run at the same time: a person may then get a message twice, under one id. */
   pass(stopping?: () => boolean): Promise<void>;
 }
 

@@ -15,12 +15,12 @@ export interface CallKey {
 export const callKey = (caller: string, key: string, asked: Json): CallKey => ({ name: short([caller, key], undefined), asked });
 
 /**
- * Returns a call's key as the order keeps it: the hash of its caller and key, and one of its content, keyed with the order's key. Each has
- * 96 bits, to keep the order's record short.
+ * Returns the key of a call as the order keeps it: the hash of its caller and key, and one of its content, keyed with the order's key.
+ * Each has 96 bits, to keep the order's record short.
  */
 export const storedCallKey = ({ name, asked }: CallKey, key: OrderKey | undefined): string => `${name}.${short(asked, key)}`;
 
-/** An earlier call with the same key. `exception`: the number of the exception that it reported. */
+/** An earlier API call with the same key. `exception`: the number of the exception that it reported. */
 export type CallBefore = { readonly outcome: 'replayed'; readonly exception?: number } | { readonly outcome: 'key-reused' };
 
 /** Returns the call that had this key before; undefined if there was none. */
@@ -54,7 +54,7 @@ export const keyKeptMs = 24 * 3_600_000;
 
 /** The keys that a state has dropped, each as a document for one day. Most orders have none. */
 export interface CallKeys {
-  /** Finds an earlier call with this key; resolves to undefined if there is none. */
+  /** Finds an earlier API call with this key; resolves to undefined if there is none. */
   before(orderId: string, instance: Instance, key: string | undefined): Promise<CallBefore | undefined>;
   /** Stores the oldest key before a write drops it from the state. Idempotent. */
   pageOut(orderId: string, instance: Instance): Promise<void>;

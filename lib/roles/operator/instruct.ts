@@ -33,9 +33,9 @@ import { bringsValues, withPayloadSealed } from './sealed-payload.ts';
 export type Instructed =
   /** `exception`: the number of the exception that was reported. */
   | { readonly outcome: 'done'; readonly rev: number; readonly exception?: number }
-  /** The same call, under the same idempotency key, was carried out before. */
+  /** The same API call, under the same idempotency key, was carried out before. */
   | { readonly outcome: 'replayed'; readonly rev: number; readonly exception?: number }
-  /** Another call had this idempotency key. */
+  /** Another API call had this idempotency key. */
   | { readonly outcome: 'key-reused' }
   /** The answer to a dry run. `plan`: how the order would stand; absent if the instruction is infeasible. */
   | { readonly outcome: 'planned'; readonly check: Check; readonly plan?: InstructionPlan }
@@ -52,9 +52,9 @@ export type Instructed =
 export type Instruct = (orderId: string, decision: Given, how: How) => Promise<Instructed>;
 
 interface How {
-  /** Names the call, so that a write that applied it is recognized. */
+  /** Names the API call, so that a write that applied it is recognized. */
   readonly id: string;
-  /** The operator who calls. An order that an operator has locked accepts instructions of that operator alone. */
+  /** The operator who gives the instruction. An order that an operator has locked accepts instructions of that operator alone. */
   readonly caller?: string;
   /** The `rev` that the order must have. */
   readonly ifMatch?: number;

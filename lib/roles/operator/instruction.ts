@@ -20,14 +20,14 @@ export interface Report {
   /** The activity that it is about, whether it has begun or not. Absent: the order as a whole. */
   readonly path?: string;
   readonly data?: Json;
-  /** The id of the exception or the order of which it is a consequence. No call gives it. */
+  /** The id of the exception or the order of which it is a consequence. No API call gives it. */
   readonly causedBy?: string;
 }
 
-/** An instruction or a signal of one call. */
+/** An instruction or a signal of one API call. */
 export type Decision = Instruction | Signal;
 
-/** Anything that a call brings to an order. */
+/** Anything that an API call brings to an order. */
 export type Given = Decision | Report;
 
 export const isInstruction = (given: Given): given is Instruction => given.kind !== 'signal' && given.kind !== 'report';

@@ -20,7 +20,7 @@ export type Locked =
   | { readonly outcome: 'finished' };
 
 interface LockOptions {
-  /** Names the call. */
+  /** Names the API call. */
   readonly id: string;
   /** The operator. */
   readonly by: string;

@@ -27,7 +27,7 @@ export type Rebuilt =
   | { readonly outcome: 'examined' | 'rebuilt' | 'healthy' | 'infeasible'; readonly found: Examination };
 
 interface RebuildOptions {
-  /** Names the call. */
+  /** Names the API call. */
   readonly id: string;
   /** The operator. */
   readonly by: string;

@@ -68,7 +68,7 @@ export async function withLockPolicy<T>(
 export const isHeldByOther = ({ heldBy, heldUntil }: Pick<StateHead, 'heldBy' | 'heldUntil'>, holder: string, now: number): boolean =>
   heldBy !== null && heldBy !== holder && heldUntil !== null && heldUntil > now;
 
-/** A person's lock is a lease whose holder is the person (LOCK). Meanwhile, hosts write the order only for calls of that person. */
+/** A person's lock is a lease whose holder is the person (LOCK). Meanwhile, hosts write the order only for API calls of that person. */
 const prefix = 'person:';
 /** Replaces the holder when a person gives up a lock, until the next write has taken up the messages that came during the lock. */
 export const releasedHolder = 'released';

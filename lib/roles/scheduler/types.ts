@@ -35,7 +35,7 @@ export type Incoming = { readonly id: string } & (
   | { readonly type: 'unattended'; readonly seq: number; readonly why: UnattendedReason; readonly group: string }
   /** The caller of this order has it undone. */
   | { readonly type: 'compensate' }
-  /** `key`: see `callKey`. A repeated call with this key changes nothing. */
+  /** `key`: see `callKey`. A repeated API call with this key changes nothing. */
   /** `past`: what the journal says, for kinds that read it. `solution`: the one that gave the instruction, or that was made of it. */
   | {
       readonly type: 'instruction';
@@ -129,7 +129,7 @@ export interface PlannedWrite {
   /** Ids of the messages that changed something. */
   readonly taken: readonly string[];
   readonly ruleUse?: RuleUse;
-  /** The number of the exception that a call reported. */
+  /** The number of the exception that the API call reported. */
   readonly reported?: number;
 }
 

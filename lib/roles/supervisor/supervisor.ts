@@ -47,7 +47,7 @@ export interface SupervisorOptions {
 }
 
 export interface Supervisor {
-  /** Examines everything that is due, oldest first. Several supervisors may run at once: each expiry counts once. */
+  /** Examines everything that is due, oldest first. Several supervisors may run at the same time: each expiry counts once. */
   pass(): Promise<SupervisorPass>;
   /** Examines every order for deadlines that the worklist missed. If `stopping` aborts, the next sweep continues at that place. */
   sweep(stopping?: AbortSignal): Promise<SupervisorPass>;
@@ -56,7 +56,7 @@ export interface Supervisor {
 /** Returns a key for the times at which rules must be asked about orders of this workflow; undefined if no rule needs that. */
 export type TimersOf = (workflow: string) => string | undefined;
 
-/** The parts that a sweep adds to the look at an order. */
+/** The parts that a sweep adds to the check of an order. */
 interface Sweeping {
   /** Called with each order that can be read. */
   readonly saw?: ((head: StateHead) => void) | undefined;

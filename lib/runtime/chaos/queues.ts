@@ -7,7 +7,7 @@ export interface FaultyQueues extends Queues {
   readonly interrupt: () => void;
 }
 
-/** The pause between two looks at a silenced queue. */
+/** The pause before a silenced queue is checked again. */
 const lookEveryMs = 200;
 
 /** Puts the active faults between the roles and their queues. Without a fault, every call passes through. */

@@ -1,7 +1,7 @@
 import { bulkRecordsIn } from '#testing/world/bulk-records';
 import { type Law, on, type Setting, writerOf } from './law.ts';
 
-/** A process may write an order for this long after its last look at the run, plus the time of one call of the store (`callMs`). */
+/** A process may write an order for this long after its last read of the run, plus the time of one call of the store (`callMs`). */
 const lookCountsMs = 2_000;
 const callMs = 20;
 

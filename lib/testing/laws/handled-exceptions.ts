@@ -4,7 +4,7 @@ import { type Law, on, type Setting } from './law.ts';
 
 /**
  * An exception is handled at most once, so that control comes back once (S29). A rule in dry-run changes nothing: it never acts, and the
- * history says once for each order what it would have done (S30). An order hears of the end of its handler (S29).
+ * history says once for each order what it would have done (S30). An order learns of the end of its handler (S29).
  */
 export function handledExceptions({ isDryRule }: Pick<Setting, 'isDryRule'>): Law {
   /** The happenings that may come once for each order. A restore takes orders back to an earlier time. */
@@ -34,7 +34,7 @@ export function handledExceptions({ isDryRule }: Pick<Setting, 'isDryRule'>): La
   };
 }
 
-/** An order hears of the end of its handler within this time, even if the message about it was lost. */
+/** An order learns of the end of its handler within this time, even if the message about it was lost. */
 const heardOfWithinMs = 1_800_000;
 
 /** Returns a handler that ended long before this write, although its order still waited for it when a person gave an instruction. */

@@ -155,7 +155,7 @@ const isSame = (one: Tracked['instance'], other: Tracked['instance']): boolean =
     .map(({ state, keys, rules = {} }) => JSON.stringify([state, keys ?? null, rules]))
     .every((text, _, [first]) => text === first);
 
-/** Checks that the older entries are paged out all at once, as soon as they fill a page. */
+/** Checks that the older entries are all paged out together, as soon as they fill a page. */
 function wrongInTail({ tail: previous, seq }: Tracked['instance'], { tail }: Tracked['instance']): string | undefined {
   const kept = tail.filter((entry) => entry.seq <= seq).length;
   const isLong = JSON.stringify(previous).length > pageBytes;

@@ -123,7 +123,7 @@ class Process {
       const last = Math.min(since, isSoon ? receivedAt : Number.NaN) + 1000 * (this.longestSecondsOf(operation) ?? 0);
       work.last = work.deliveries === 1 ? last : Math.min(work.last, last);
     }
-    // If two deliveries are processed at once, it is not visible which of them sent a heartbeat.
+    // If two deliveries are processed at the same time, it is not visible which of them sent a heartbeat.
     const from = work.deliveries === 1 ? Math.max(least, work.until) : least;
     if (completeBy >= from - roundingMs && completeBy <= Math.max(most, work.until) + roundingMs) return undefined;
     return `calls its service for request ${requestId} with the deadline ${completeBy}, expected ${from} to ${Math.max(most, work.until)}`;

@@ -2,7 +2,7 @@ import { type Breaker, phaseOf } from '#ports/circuit-breaker';
 import type { AgentObservation, ClockJumps } from '#testing/world/agent-event';
 import { eachProcess, type Law, on, recordsIntents, type Setting } from './law.ts';
 
-/** The most repeated calls at once. Each answer adds a tenth of a call, and every ten seconds add one. */
+/** The most calls that a process may repeat without an answer. Each answer adds a tenth of a call, and every ten seconds add one. */
 const most = 10;
 const perAnswer = 0.1;
 const everyMs = 10_000;
@@ -112,8 +112,8 @@ class Process {
 }
 
 /**
- * A process repeats at most ten calls at once, plus one for every ten answers and one every ten seconds. It requeues no repetition
- * before this budget is spent (X-45).
+ * A process repeats at most ten calls without an answer, plus one for every ten answers and one every ten seconds. It requeues no
+ * repetition before this budget is spent (X-45).
  */
 export function retryBudgets(setting: Pick<Setting, 'now' | 'agents'>): Law {
   const of = eachProcess(() => new Process(setting));

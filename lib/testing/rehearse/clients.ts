@@ -35,7 +35,7 @@ export class Outside {
     this.since = since;
   }
 
-  /** Compares what the order waits for with the last look: new waits get an answer, ended ones lose theirs. */
+  /** Compares what the order waits for with what it waited for last time: new waits get an answer, ended ones lose theirs. */
   look(player: Player, now: number): void {
     const before = this.open.get(player);
     const waits = waitsOf(player).map((wait) => {

@@ -59,7 +59,7 @@ export class AgentWatch {
   }
 
   /**
-   * Observes a call and its end. An agent that gives up hears nothing more of its call. A canceled request is not given up: the agent
+   * Observes a call and its end. An agent that gives up learns nothing more about its call. A canceled request is not given up: the agent
    * waits for its answer until the deadline.
    */
   async call<T>(agent: string, asked: ServiceCall, work: () => Promise<T>): Promise<T> {

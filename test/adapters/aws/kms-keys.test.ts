@@ -30,7 +30,7 @@ test('A9: KMS makes one key a day and decrypts it once for each process and hour
   assert.notEqual(text((await one.today()).key), text(key));
 });
 
-test('A9: when two processes begin a day at once, both use the same key', async () => {
+test('A9: when two processes begin a day at the same time, both use the same key', async () => {
   await clock.jump(86_400_000);
   const keys = await Promise.all([process().today(), process().today()]);
   assert.equal(new Set(keys.map(({ key }) => text(key))).size, 1);

@@ -115,7 +115,7 @@ describe('the notices of a group of people', () => {
     );
   });
 
-  test('hundreds of kinds of trouble at once are at most ten messages in a quarter of an hour for one group', () => {
+  test('hundreds of kinds of trouble together are at most ten messages in a quarter of an hour for one group', () => {
     fc.assert(
       fc.property(times, (wanted) => {
         const sent: number[] = [];

@@ -84,7 +84,7 @@ const restOf = (orderId: string): Promise<Order> =>
     return order.processState === 'Processed' || order.processState === 'Error' ? order : undefined;
   });
 
-/** Four at a time: a local server starts a process for each further call at once. */
+/** Four at a time: a local server starts a process for each further parallel call. */
 async function inFours<T, R>(all: readonly T[], work: (each: T) => Promise<R>): Promise<readonly R[]> {
   const results: R[] = [];
   for (let at = 0; at < all.length; at += 4) results.push(...(await Promise.all(all.slice(at, at + 4).map(work))));

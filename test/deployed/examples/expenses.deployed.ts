@@ -121,7 +121,7 @@ test('F-174: the deployed processors of expense reports treat their messages in 
       await eventually('the handled message', async () => ((await lettersOf('stock')).length === 0 ? true : undefined));
     }),
   ]);
-  // The senders of a status and of a stock level hear nothing.
+  // The senders of a status and of a stock level get no reply.
   const errors = (await received(url, (heard) => heard.length >= 2)).map((body) => JSON.parse(body) as object);
   const of = (consumer: string) => errors.find((each) => 'consumer' in each && each.consumer === consumer);
   assert.equal(errors.length, 2, JSON.stringify(errors));

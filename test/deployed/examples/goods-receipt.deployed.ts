@@ -24,7 +24,7 @@ const step = (orderId: string, wanted: string, status: string): Promise<true> =>
 
 const signal = (orderId: string, name: string, body: object): Promise<unknown> => asked('POST', `/orders/${orderId}/signals/${name}`, body);
 
-test('F-151, F-152: a receipt of goods is undone, its two sales each hear of it once, and the sale of another lot does not', async () => {
+test('F-151, F-152: a receipt of goods is undone, its two sales each get one message, and the sale of another lot does not', async () => {
   const receipts = await Promise.all(['lot-4711', 'lot-4712'].map((name) => submit(sampleIn(`goods-receipt/samples/${name}.json`))));
   for (const receipt of receipts) await step(receipt, 'book', 'Closed');
   const [a = ''] = receipts;
@@ -48,7 +48,7 @@ test('F-151, F-152: a receipt of goods is undone, its two sales each hear of it 
     assert.deepEqual(data.uses, [{ path: 'order/reserve', object: 'lot/4711' }]);
   }
   assert.partialDeepStrictEqual(await orderOf(b), { processState: 'Processed', outcome: 'completed' });
-  // D has heard of nothing, and goes on.
+  // D has got no message, and goes on.
   await signal(d, 'collected', {});
   assert.partialDeepStrictEqual(await ended(d), { processState: 'Processed', outcome: 'completed', fault: null });
   assert.deepEqual([await tasksOf(d), (await tasksOf(b)).length, (await tasksOf(c)).length], [[], 1, 1]);

@@ -116,7 +116,7 @@ test('F-49: each expiry counts once, even if the supervisor passes several times
   }
 });
 
-test('F-49, X-22: when two supervisors find an expiry at once, it counts once, and the slower one loses the race', async (t) => {
+test('F-49, X-22: when two supervisors find an expiry at the same time, it counts once, and the slower one loses the race', async (t) => {
   const system = await startStill(t, oneStep);
   const orderId = await submitted(system);
   const [one, two] = [supervisorOf(system), supervisorOf(system)];

@@ -16,7 +16,7 @@ const app = defineApp({
   agents: [worker],
 });
 
-/** An order whose two steps write one object at once. A rule retries one of them in the write that requests both. */
+/** An order whose two steps write one object at the same time. A rule retries one of them in the write that requests both. */
 async function retried(context: TestContext) {
   const observed = observedDesk(context, app, repeatedRequests());
   const { desk } = observed;

@@ -10,7 +10,7 @@ import { getAll } from './reads.ts';
 
 type Listed = OrderPage['items'][number];
 
-/** Orders read at once for a list: two items each, within the 100 items of a batch. */
+/** Orders that one batch reads for a list: two items each, within the 100 items of a batch. */
 const listChunk = 50;
 
 /** Lists orders: an index proposes candidates, and their items decide. */
