@@ -19,8 +19,10 @@ export const create = ({ system, environment }: FunctionContext) => {
   const agents = new Map(names.map((name) => [name, createAgent(definitionOf(name, system), { ...system, report })]));
 
   return (event: SQSEvent, { stopping }: Invocation) => {
+    const agentFor = (record: SQSRecord) => agents.get(agentOfRequests(queueOf(record)) ?? '');
+    for (const agent of new Set(event.Records.map(agentFor))) agent?.arrived();
     const serve = async (record: SQSRecord): Promise<void> => {
-      const agent = agents.get(agentOfRequests(queueOf(record)) ?? '');
+      const agent = agentFor(record);
       if (!agent) throw new Error(`No agent of this function consumes ${queueOf(record)}. Check REDRESS_AGENTS.`);
       const message = agentMessageIn(record.body);
       if (message.type === 'cancel') await agent.cancel(message);

@@ -42,7 +42,7 @@ export type Phase = 'closed' | 'open' | 'half-open';
 
 /** Pauses between probes. */
 const probeMs: Backoff = { first: 5_000, longest: 60_000, jitter: [0.75, 1.25] };
-/** A host that was idle for this long reads the breaker before its next call: another host may have opened it. */
+/** A host that has received no messages for this long reads the breaker before its next call: another host may have opened it. */
 export const restedMs = 10_000;
 /** If a probe is this late or later, no request was waiting before it: a waiting request would have been the probe. */
 const idleMinMs = 3_600_000;

@@ -34,6 +34,7 @@ function plan(reach: Reach, clients: Clients, chance: Chance, number: number): v
     clients.persist('operator', `open ${channel} ${number}`, async ({ system: { store } }) => {
       const { outcome } = await openChannel(channel, { ...change('it is well'), canary }, store);
       around.narrate(() => `${channel} is opened: ${outcome}`);
+      around.carriedOut(`emitted agent opened${canary ? ' with a canary' : ''}: ${outcome}`);
       return true;
     });
   // An unanswered call to close may be carried out much later, so the operator checks repeatedly.

@@ -1,7 +1,7 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { App } from 'redress';
 import { hiddenMs } from '#ports/limits';
-import { consumerOf } from '#ports/messages';
+import { agentOfRequests, consumerOf } from '#ports/messages';
 import type { StateRecord } from '#ports/records';
 import { loadDefinitions } from '#roles/definitions/load';
 import { readConfig } from '#runtime/config';
@@ -275,6 +275,8 @@ export class SimulatedHost implements WatchedProcess {
     const batch = consumerOf(source.queue) === undefined ? undefined : `${this.id} ${++this.batches}`;
     const of = batch === undefined ? {} : { batch };
     this.around.record({ type: 'delivered', queue: source.queue, messages, ...of });
+    const agent = agentOfRequests(source.queue);
+    if (agent !== undefined) this.record(agent, { what: 'messages arrive' });
     const event = queueEvent(source.queue, asTaken(source.queue, messages, this.around)) satisfies SQSEvent;
     const response = await inBatch(batch, () => this.run(source.queue, event));
     const failed = ((response as SQSBatchResponse | undefined)?.batchItemFailures ?? []).map(({ itemIdentifier }) => itemIdentifier);

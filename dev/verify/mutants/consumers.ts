@@ -90,4 +90,11 @@ export const consumers: readonly Mutant[] = [
     find: 'return closed(counted, channel, [queue], {',
     replace: 'return closed(counted, channel, [`${channel}-message`], {',
   },
+  {
+    name: 'an agent takes old work for a sign that it knows the circuit breaker',
+    why: 'it notes when it calls its service, and not when messages arrive',
+    file: 'functions/agent.ts',
+    find: 'for (const agent of new Set(event.Records.map(agentFor))) agent?.arrived();',
+    replace: '',
+  },
 ];

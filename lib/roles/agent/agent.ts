@@ -47,6 +47,8 @@ interface ServeOptions {
 /** Server of one agent's requests. It replies on the reply queue before `completeBy`, or not at all. */
 export interface Agent {
   (request: Request, options?: ServeOptions): Promise<void>;
+  /** Notes that a batch of messages has arrived. */
+  arrived(): void;
   readonly cancel: RequestsAtWork['cancel'];
 }
 
@@ -110,7 +112,7 @@ export function createAgent(
     }
   }
 
-  return Object.assign(serve, { cancel: atWork.cancel });
+  return Object.assign(serve, { arrived: () => guard.arrived(), cancel: atWork.cancel });
 }
 
 interface BeginPorts {

@@ -2,7 +2,7 @@ import type { Embedded } from '#adapters/sqlite/open';
 import type { Call } from '#authoring/agent';
 import type { Breakers } from '#ports/circuit-breaker';
 import type { Definitions } from '#ports/definitions';
-import type { Request } from '#ports/messages';
+import { agentOfRequests, type Request } from '#ports/messages';
 import type { Queues } from '#ports/queues';
 import { loadDefinitions } from '#roles/definitions/load';
 import { type Config, readConfig } from '#runtime/config';
@@ -181,6 +181,8 @@ export class Host implements WatchedProcess {
   private async handled(event: QueueEvent, handle: () => unknown): Promise<unknown> {
     const { record } = this.around;
     const queue = event.Records[0]?.eventSourceARN.split(':').at(-1) ?? '';
+    const agent = agentOfRequests(queue);
+    if (agent !== undefined) this.record(agent, { what: 'messages arrive' });
     const messages = event.Records.map(({ messageId, body }) => ({ messageId, body }));
     record({ type: 'delivered', queue, messages });
     const response = (await handle()) as { readonly batchItemFailures?: readonly { readonly itemIdentifier: string }[] } | undefined;

@@ -4,7 +4,7 @@ import { type Law, lawOfSteadyProcesses, recordsIntents, type Setting } from './
 
 /** The time for which a process may rely on its copy of the breaker. It does not read again sooner. */
 const freshMs = 2_000;
-/** A process that has neither called nor read for this long reads the breaker before it calls. */
+/** A process that has neither received messages nor read for this long reads the breaker before it calls. */
 const idleMs = 10_000;
 /** Minimum time between two reductions of the number of parallel calls. */
 const loweredForMs = 1_000;
@@ -15,7 +15,9 @@ class Process {
   private readAt = Number.NEGATIVE_INFINITY;
   /** Whether the last read failed. The copy of the breaker is then as old as before that read. */
   private readFailed = false;
-  private calledAt = Number.NEGATIVE_INFINITY;
+  private arrivedAt = Number.NEGATIVE_INFINITY;
+  /** Messages have arrived after a rest, and the breaker was not read since then. */
+  private isUnread = false;
   /** World time at which another process won the right to probe, or the write failed. */
   private refusedAt: number | undefined;
   /** World time at which it won the right to probe. */
@@ -39,6 +41,10 @@ class Process {
     if (this.mayProbeAt !== at) this.mayProbeAt = undefined;
     const phase = phaseOf(this.known, now);
     switch (event.what) {
+      case 'messages arrive':
+        this.isUnread = this.hasRested(now);
+        this.arrivedAt = now;
+        return undefined;
       case 'calls':
         return this.callStarted(event, now, phase);
       case 'call ended':
@@ -52,7 +58,7 @@ class Process {
         return this.breakerRead(event, now, at);
       case 'store failed':
         if (event.isWritten === false) this.refusedAt = at;
-        this.readAt = now;
+        this.noteRead(now);
         this.readFailed = true;
         return undefined;
       case 'records intent':
@@ -72,15 +78,13 @@ class Process {
     now: number,
     phase: string,
   ): string | undefined {
-    const idleForMs = now - Math.max(this.calledAt, this.readAt);
     const isProbe = this.mayProbeAt !== undefined;
     const before = this.running.size;
     this.mayProbeAt = undefined;
-    this.calledAt = now;
     this.running.add(call);
     if (isProbe) this.probes.add(call);
     if (isAbandoned) return `calls its service for request ${requestId} after its deadline`;
-    if (idleForMs >= idleMs) return `calls its service for request ${requestId} after ${idleForMs} idle ms without reading the breaker`;
+    if (this.hasRested(now)) return `calls its service for request ${requestId} after a rest without reading the breaker`;
     if (phase === 'open' && !isProbe) return `calls its service for request ${requestId} while the breaker is open`;
     if (phase === 'half-open' && !isProbe && before >= this.allowed)
       return `calls its service for request ${requestId}: ${before + 1} parallel calls while half-open, allowed ${this.allowed}`;
@@ -89,7 +93,6 @@ class Process {
 
   private callEnded({ call, how, isStopping }: Extract<AgentEvent, { what: 'call ended' }>, now: number, phase: string): undefined {
     this.running.delete(call);
-    this.calledAt = now;
     // A run that must stop does not wait for the answer of a canceled call.
     this.failures = how === 'answered' && !isStopping ? 0 : this.failures + 1;
     if (phase !== 'half-open') return;
@@ -108,8 +111,9 @@ class Process {
     const agoMs = now - this.readAt;
     if (agoMs < freshMs) return `reads the breaker again after only ${agoMs} ms`;
     const wasClosed = phaseOf(this.known, this.readAt) === 'closed';
-    const wasIdle = now - Math.max(this.calledAt, this.readAt) >= idleMs;
-    return wasClosed && !this.readFailed && !wasIdle && this.failures < 2 ? 'reads the breaker although its service is well' : undefined;
+    return wasClosed && !this.readFailed && !this.hasRested(now) && this.failures < 2
+      ? 'reads the breaker although its service is well'
+      : undefined;
   }
 
   private breakerRead({ breaker, isWritten }: Extract<AgentEvent, { what: 'store answered' }>, now: number, at: number): undefined {
@@ -119,8 +123,18 @@ class Process {
     if (before !== 'half-open' && phaseOf(breaker, now) === 'half-open') this.allowed = 1;
     if (this.loweredAt > now) this.loweredAt = now;
     this.known = breaker;
-    this.readAt = now;
+    this.noteRead(now);
     this.readFailed = false;
+  }
+
+  private noteRead(now: number): void {
+    this.readAt = now;
+    this.isUnread = false;
+  }
+
+  /** Whether messages came after a rest, or are at work for so long that the channel may have been closed and opened again. */
+  private hasRested(now: number): boolean {
+    return this.isUnread || now - Math.max(this.arrivedAt, this.readAt) >= idleMs;
   }
 
   private requeues(now: number, at: number, phase: string): string | undefined {
@@ -137,7 +151,8 @@ class Process {
 
 /**
  * A process that knows of an outage does not call the service, except for the one that probes. After the outage each process begins
- * with one call at a time. A healthy process never reads the breaker; in an outage its copy is at most two seconds old (X-45).
+ * with one call at a time. A healthy process reads the breaker only after a rest between messages; in an outage its copy is at most two
+ * seconds old (X-45).
  */
 export const circuitBreakers = (setting: Pick<Setting, 'now' | 'agents'>): Law =>
   lawOfSteadyProcesses('circuit breakers', () => new Process(setting), setting);
