@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { TransientFailure } from 'redress';
 import type { TestSystem } from 'redress/testing';
 import { queueNames } from '#ports/messages';
 import { closeChannel, openChannel } from '#roles/channels/operate';
@@ -39,6 +40,15 @@ async function atWork(context: TestContext, slow: (system: TestSystem, tried: nu
 describe('an agent whose channel is opened with a canary', () => {
   test('F-108: serves one request first, also in a process that was still at work after the closing', async (t) => {
     const { opened, mostBeforeAnswer } = await atWork(t, (system) => system.clock.sleep(9_000));
+    await opened();
+    assert.equal(await mostBeforeAnswer(), 1);
+  });
+
+  test('F-108: serves one request first, also in a process that has read the circuit breaker for an old request while the channel was closed', async (t) => {
+    const { system, opened, mostBeforeAnswer } = await atWork(t, async (_, tried) => {
+      if (tried === 1) throw new TransientFailure('Busy.', { retryAfterMs: 12_000 });
+    });
+    await system.clock.advance(10_000);
     await opened();
     assert.equal(await mostBeforeAnswer(), 1);
   });

@@ -54,7 +54,7 @@ const least: { readonly [event: string]: number } = {
   'seen dropped': 1,
   'consumer closed': 1,
   'emitted consumer opened with a canary: changed': 1,
-  'emitted agent opened with a canary: changed': 5,
+  'emitted agent opened with a canary: changed': 3,
   'steps with another input': 1,
   'worlds with the figures that are deployed': 60,
   'emitted message days late': 10,

@@ -97,4 +97,11 @@ export const consumers: readonly Mutant[] = [
     find: 'for (const agent of new Set(event.Records.map(agentFor))) agent?.arrived();',
     replace: '',
   },
+  {
+    name: 'an agent that has read the circuit breaker for an old request does not read it for a new one',
+    why: 'a read while the channel is closed counts as one after the opening',
+    file: 'lib/roles/agent/circuit-guard.ts',
+    find: 'this.isUnread ||= now - this.arrivedAt >= restedMs;',
+    replace: 'this.isUnread ||= this.hasRested;',
+  },
 ];

@@ -45,9 +45,7 @@ export class CircuitGuard {
   /** The breaker unless it is closed; undefined while this process knows of no outage. */
   private known: Breaker | undefined;
   private readAt = Number.NEGATIVE_INFINITY;
-  private calledAt = Number.NEGATIVE_INFINITY;
-  /** When messages arrived last; undefined if `arrived` was never called. */
-  private arrivedAt: number | undefined;
+  private arrivedAt = Number.NEGATIVE_INFINITY;
   /** Messages have arrived after a rest, and the breaker was not read since then. */
   private isUnread = false;
   private looking: Promise<void> | undefined;
@@ -65,7 +63,7 @@ export class CircuitGuard {
     this.limit = createConcurrencyLimit(options.clock);
   }
 
-  /** Whether this process knows of no outage and has called recently, so that it need not read the breaker. */
+  /** Whether this process knows of no outage and has received messages recently, so that it need not read the breaker. */
   get isClosed(): boolean {
     return this.known === undefined && !this.hasRested;
   }
@@ -75,16 +73,17 @@ export class CircuitGuard {
   }
 
   private get hasRested(): boolean {
-    return this.isUnread || this.options.clock.now() - Math.max(this.arrivedAt ?? this.calledAt, this.readAt) >= restedMs;
+    return this.isUnread || this.options.clock.now() - Math.max(this.arrivedAt, this.readAt) >= restedMs;
   }
 
   /**
-   * Notes that messages have arrived. From then on, a rest is a time without arrivals, and no longer a time without calls. A process may
-   * still work on old messages after its channel was closed: its calls do not show that it knows the present breaker.
+   * Notes that messages have arrived. A rest is a time without arrivals. A process may still work on old messages after its channel was
+   * closed, so neither its calls nor its reads of that time show that it knows the present breaker.
    */
   arrived(): void {
-    this.isUnread = this.hasRested;
-    this.arrivedAt = this.options.clock.now();
+    const now = this.options.clock.now();
+    this.isUnread ||= now - this.arrivedAt >= restedMs;
+    this.arrivedAt = now;
   }
 
   /** Returns a permit for a healthy service. */
@@ -113,12 +112,10 @@ export class CircuitGuard {
   private permit(call: CalledFor, isProbe: boolean): Permit {
     const { clock } = this.options;
     const startedAt = clock.now();
-    this.calledAt = startedAt;
     let isOver = false;
     const once = (): boolean => {
       const first = !isOver;
       if (first) this.atWork -= 1;
-      this.calledAt = clock.now();
       isOver = true;
       return first;
     };
