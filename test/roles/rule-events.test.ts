@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type App, assign, defineAgent, defineApp, defineWorkflow, operation, sequence, variable, waitFor } from 'redress';
 import * as z from 'zod';
+import { limits } from '#core/definition/definition';
 import type { Rule } from '#core/rules/rule';
 import { taskIdOf } from '#roles/exceptions/ids';
 import { taskOf } from '#roles/exceptions/read';
@@ -145,6 +146,25 @@ describe('F-125: an event that is no exception', () => {
     await desk.system.scheduler.instruct(orderId, { kind: 'signal', name: 'papers', payload: {} }, { id: 's' });
     assert.deepEqual(await actedIn(desk, orderId), ['echo signal', 'echo signal', 'echo signal', 'echo raise']);
     assert.equal((await desk.state(orderId)).fault?.type, 'RuleStopped');
+  });
+
+  test('F-141: a rule whose signal the order cannot keep has failed, and a person is asked', async (context) => {
+    const desk = openDesk(context, waiting());
+    const orderId = await submitted(desk);
+    const send = (id: number) => desk.system.scheduler.instruct(orderId, { kind: 'signal', name: 'papers', payload: {} }, { id: `s${id}` });
+    for (let id = 1; id < limits.signalsMax; id++) await send(id);
+    const action = { kind: 'signal', name: 'papers', payload: {} } as const;
+    await put(desk, { id: 'echo', event: { kind: 'signal' }, action });
+    await desk.clock.advance(10_000);
+    assert.equal((await send(limits.signalsMax)).outcome, 'done');
+    const { processState, fault } = await desk.state(orderId);
+    assert.deepEqual([processState, fault?.type], ['Error', 'RuleFailed']);
+    assert.match(
+      fault?.message ?? '',
+      /echo failed: it cannot send the signal "papers": the order keeps 100 signals already, which is the limit\.$/,
+    );
+    assert.deepEqual(await actedIn(desk, orderId), []);
+    assert.match(JSON.stringify(await send(limits.signalsMax + 1)), /"too-large".*already keeps 100 signals/, 'its sender is told');
   });
 });
 

@@ -11,6 +11,7 @@ import {
   StateTooLarge,
   sequence,
   variable,
+  waitFor,
 } from 'redress';
 import * as z from 'zod';
 import { limits } from '#core/definition/definition';
@@ -235,6 +236,38 @@ describe('a call whose body is too large for an item', () => {
     await desk.clock.advance(24 * 3_600_000);
     await desk.supervisor.pass();
     assert.deepEqual([desk.messages('workflows-requests'), (await desk.deadLetter()).length], [[], 1]);
+  });
+});
+
+describe('a signal that no activity waits for', () => {
+  const worker = defineAgent('worker', { pick: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }) });
+  const workflow = defineWorkflow('line', { version: 1, order: z.object({}), recover: 'order', onExhausted: 'wait' }, () =>
+    sequence(worker.pick({}), waitFor('list', z.string()), waitFor('photo', z.string())),
+  );
+  const app = defineApp({ workflows: [workflow], agents: [worker] });
+
+  const send = (desk: Desk, orderId: string, name: string, bytes: number) =>
+    desk.system.scheduler.instruct(orderId, { kind: 'signal', name, payload: textOf(bytes) }, { id: name });
+
+  test('S23: is refused if the state has no room for it', async (context) => {
+    const desk = openDesk(context, app);
+    const orderId = await submitted(desk, {});
+    assert.equal((await send(desk, orderId, 'list', 200_000)).outcome, 'done');
+    const refused = JSON.stringify(await send(desk, orderId, 'photo', 200_000));
+    assert.match(refused, /"infeasible".*"too-large".*would exceed 358400 bytes/);
+  });
+
+  test('S23: is refused if the state has no room for it, and the order has to be claimed again', async (context) => {
+    const desk = openDesk(context, app);
+    const orderId = await submitted(desk, {});
+    assert.equal((await send(desk, orderId, 'list', 200_000)).outcome, 'done');
+    for (let passes = 0; (await desk.state(orderId)).processState !== 'Pending'; passes++) {
+      assert.ok(passes < 10);
+      await desk.clock.advance(60_000);
+      await timePasses(desk.clock, desk.supervisor.pass());
+    }
+    const refused = JSON.stringify(await send(desk, orderId, 'photo', 200_000));
+    assert.match(refused, /"infeasible".*"too-large".*would exceed 358400 bytes/);
   });
 });
 

@@ -6,7 +6,10 @@ import { isKept } from './size-limit.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { apply } from './verbs.ts';
 
-/** Delivers a signal to the oldest activity that waits for it, or else keeps it. A signal above the limits of number or size is dropped. */
+/**
+ * Delivers a signal to the oldest activity that waits for it, or else keeps it. A signal above the limits of number or size changes nothing
+ * and leaves no fact: the scheduler refuses it to its sender, or raises `RuleFailed` if a rule has sent it.
+ */
 export function signal(builder: TransitionBuilder, { name, payload }: Extract<Event, { type: 'signaled' }>): void {
   const waiting =
     builder.state.phase === 'running' ? Object.keys(builder.state.activities).find((path) => awaits(builder, path, name)) : undefined;

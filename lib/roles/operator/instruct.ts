@@ -19,7 +19,7 @@ import { migrated } from '#roles/repair/migrated';
 import { isHeldByOther, type LockPolicy, lockHolderOf, personHolder, withLockPolicy } from '#roles/scheduler/lease';
 import type { Found, Orders } from '#roles/scheduler/orders';
 import { wholeJournal } from '#roles/scheduler/step-report';
-import type { Incoming, Loaded } from '#roles/scheduler/types';
+import type { Incoming, Loaded, PlannedWrite } from '#roles/scheduler/types';
 import type { Writer } from '#roles/scheduler/writer';
 import { type OrderKey, orderKeyIn } from '#roles/secrets/order-key';
 import type { SubmissionProblem } from '#roles/submission/submission';
@@ -118,16 +118,16 @@ export function createInstructing(
     const { id, dryRun = false, key, beside, judged, solution } = how;
     const { orderId, rev } = loaded.record;
     const incoming = [incomingOf(decision, { id, key, past: judged.past, solution })];
-    const planned = await orders.planOf(loaded, incoming, now);
+    const plan = (byteBudget?: ByteBudget) => takenPlan(id, orders.planOf(loaded, incoming, now, byteBudget));
+    const planned = await plan();
     if (!planned) return infeasible(loaded, [nothingToDo], dryRun);
     const violated = keepsGoing(decision) ? await orders.violatedBy(loaded, planned, now) : [];
     if (violated.length > 0) return infeasible(loaded, violated.map(forbidden), dryRun);
     if (dryRun)
       return { outcome: 'planned', check: await checkOfPlan(loaded, planned, { decision, judged, store }), plan: instructionPlan(planned) };
     if (key !== undefined) await callKeys.pageOut(orderId, loaded.instance);
-    const replan = (byteBudget: ByteBudget) => orders.planOf(loaded, incoming, now, byteBudget);
     const saved = await writer.save(loaded, planned, {
-      replan,
+      replan: plan,
       leavesUnsent: true,
       ...(beside ? { beside: (after: StateHead) => beside(loaded.record, after) } : {}),
     });
@@ -147,6 +147,12 @@ export function createInstructing(
       withinMs: lockWaitMaxMs,
       onAttempt: () => telemetry.count('lockAttempt'),
     });
+}
+
+/** Resolves to a plan only if it carries out the decision. An order without room for a signal could otherwise be written without it. */
+async function takenPlan(id: string, plan: Promise<PlannedWrite | undefined>): Promise<PlannedWrite | undefined> {
+  const planned = await plan;
+  return planned?.taken.includes(id) ? planned : undefined;
 }
 
 /** Whether this person has locked the order. */

@@ -2,7 +2,7 @@ import type { EventContent, RuledAction } from '#core/data/event';
 import { type Fault, isQuestion } from '#core/data/fault';
 import type { Json } from '#core/data/json';
 import type { Blocked } from '#core/data/state';
-import { isRemote, type RemoteActivity } from '#core/definition/definition';
+import { isRemote, limits, type RemoteActivity } from '#core/definition/definition';
 import { nodeAt, stepAt } from '#core/definition/program';
 import type { Handling } from '#core/exceptions/exception';
 import { isUnknown } from '#core/instructions/outcome';
@@ -149,6 +149,7 @@ export function refusalOf(draft: Draft, blocked: Blocked, action: DecidedAction)
     const recovery = recoveryOf(draft, action);
     return 'refusal' in recovery ? recovery.refusal : undefined;
   }
+  if (action.kind === 'signal') return signalRefusal(draft, action);
   if (action.kind !== 'skip' && action.kind !== 'replace-input') return undefined;
   const path = placeOf(blocked);
   const { program } = draft.loaded;
@@ -159,6 +160,17 @@ export function refusalOf(draft: Draft, blocked: Blocked, action: DecidedAction)
   if (action.kind === 'replace-input' && action.path !== path)
     return `it replaces the input of ${action.path}, but the exception is about ${path}.`;
   return action.kind === 'skip' ? outputProblem(draft, node, action.output) : inputProblem(draft, node, action.input);
+}
+
+/** Returns why the order cannot keep the signal of a rule. A finished order hears no signals. */
+function signalRefusal(draft: Draft, { name, payload }: Extract<DecidedAction, { kind: 'signal' }>): string | undefined {
+  const { phase, signals = [] } = draft.instance.state;
+  if (phase === 'closed' || applyEvent(draft, { type: 'signaled', name, payload }) !== draft) return undefined;
+  const limit =
+    signals.length >= limits.signalsMax
+      ? `the order keeps ${limits.signalsMax} signals already, which is the limit`
+      : `its payload does not fit into the state of the order, which has at most ${limits.stateBytesMax} bytes`;
+  return `it cannot send the signal "${name}": ${limit}.`;
 }
 
 function notNowFailed({ loaded: { program }, instance: { state } }: Draft, path: string, kind: string): string | undefined {

@@ -75,11 +75,16 @@ function appliedMessage(draft: Draft, message: Incoming): Draft {
   }
 }
 
-/** Applies a signal. Unlike an instruction, it leaves an order in Error there; the order keeps the signal. */
+/**
+ * Applies a signal. Unlike an instruction, it leaves an order in Error there; the order keeps the signal. A signal that the order cannot keep
+ * changes nothing: it does not even claim the order.
+ */
 function signal(draft: Draft, { name, payload }: Signal, key: string | undefined): Draft {
   const keyed = { ...draft, instance: withKey(draft.instance, key) };
   const isToClaim = isUnclaimed(keyed.record) && keyed.instance.state.phase === 'running';
-  return applyEvent(isToClaim ? claim(keyed) : keyed, { type: 'signaled', name, payload });
+  const begun = isToClaim ? claim(keyed) : keyed;
+  const next = applyEvent(begun, { type: 'signaled', name, payload });
+  return next === begun && begun.needs === undefined ? draft : next;
 }
 
 /** A task keeps the content of an instruction up to this size, and of a larger one only the kind: the outbox holds it for a while. */
