@@ -4,7 +4,9 @@ import { printable } from './text.ts';
 /** The most characters of a command that a hint repeats. */
 const charactersMax = 1000;
 
-/** Returns the command that carries out what a dry run has shown: the typed one with a reason, and with `--yes` where nobody is asked. */
+/**
+ * Returns the command that carries out what a dry run has shown: the typed one with a reason, and with `--yes` where nobody can be asked.
+ */
 export function carryOutHint({ args, terminal }: Pick<Cli, 'args' | 'terminal'>, isFinal: boolean): string {
   const has = (option: string) => args.some((word) => word === option || word.startsWith(`${option}=`));
   const words = [

@@ -14,7 +14,7 @@ export interface CheckView {
   };
   readonly whenResumed: readonly OperationView[];
   readonly then: readonly OperationView[];
-  /** Of a recovery: whom it concerns in other orders. */
+  /** The affected scope of a recovery, and its consumers in other orders. */
   readonly recovery?: { readonly scope: readonly string[]; readonly consumers: readonly ConsumerView[]; readonly more: boolean };
   readonly estimate: { readonly requests: number; readonly dollars: number };
 }

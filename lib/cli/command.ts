@@ -38,7 +38,7 @@ export interface CliCommand<O extends object = object> {
   /** The name with its group: `order list`. */
   readonly name: string;
   readonly summary: string;
-  /** Another last word of the name, which people try. */
+  /** A synonym of the last word of the name, which people may type instead. */
   readonly alias?: string;
   /** Set when `--data` of this command is the payload to send. The data folder then comes from REDRESS_DATA. */
   readonly sendsData?: true;

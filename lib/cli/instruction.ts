@@ -67,7 +67,7 @@ export async function giveInstruction(
   return carryOut(cli, target, typeof instruction === 'function' ? instruction(order) : instruction, options);
 }
 
-/** Posts an instruction to where it is carried out, or shows its check. Resolves with the exit code. */
+/** Posts an instruction to the path of its target, or shows its check. Resolves with the exit code. */
 export async function carryOut(
   cli: Cli,
   { api, orderId, order, wasSuspended, etag, path, bodyOf, taskId }: Target,

@@ -33,7 +33,7 @@ export interface WaitView {
   readonly workflow?: string;
   readonly agent?: string;
   readonly since?: Time;
-  /** Only for a whole order, as is `until`. */
+  /** Given only if a whole order waits, as is `until`. */
   readonly path?: string | null;
   readonly until?: Time | null;
 }
@@ -42,7 +42,7 @@ export interface FaultView {
   readonly type: string;
   readonly message?: string;
   readonly source?: string;
-  /** For operators. */
+  /** Whether the same request would fail again. Shown to operators only. */
   readonly permanent?: boolean;
 }
 

@@ -105,7 +105,7 @@ interface Chosen {
   readonly body: JsonObject;
 }
 
-/** Returns what a call is to do: an instruction of a kind, or a solution with its values. */
+/** Returns the work for a call of the API: an instruction of a kind, or a solution with its values. */
 export async function chosenWork(
   api: Api,
   kind: string,

@@ -110,8 +110,8 @@ const resolvedText = ({ by, at, reason, instruction, solutionId }: NonNullable<T
 const wholeId = /^tsk_(?:[a-z2-7]{52}_\d+|notifications[a-z0-9]+_\d{5,})$/;
 
 /**
- * Resolves a task's id, that of its order, or the beginning of either, to the full id of one task. `alsoResolved`: an order without an open
- * task stands for its newest resolved one.
+ * Resolves a task's id, that of its order, or the beginning of either, to the full id of one task. `alsoResolved`: the id of an order
+ * without an open task resolves to its newest resolved task.
  */
 export async function resolveTaskId(cli: Cli, given: string, { alsoResolved = false } = {}): Promise<string> {
   const api = await cli.api('viewer');

@@ -10,7 +10,7 @@ export interface Terminal {
   readonly readInput: () => Promise<string>;
   /** Whether a person can answer a prompt. */
   readonly canAsk: boolean;
-  /** Asks a question; resolves to whether the person says yes. Without an answer they say no. */
+  /** Asks a question; resolves to whether the person says yes. No answer counts as no. */
   readonly confirm: (question: string) => Promise<boolean>;
   /** Whether the output is a screen whose lines can be redrawn. */
   readonly isScreen: boolean;

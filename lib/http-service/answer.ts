@@ -17,7 +17,7 @@ const Refusal = z.looseObject({
     .regex(/^[a-z][a-z0-9-]*$/),
 });
 
-/** Statuses of refusals that do not regard the key. An effect of an earlier attempt under the key still exists. */
+/** Statuses of refusals that say nothing about the idempotency key: an effect of an earlier attempt may exist. */
 const saysNothingOfKey: ReadonlySet<number> = new Set([401, 403, 404, 413]);
 
 /** Returns a declared fault, or throws any other failure. Undefined if the service did not refuse. */

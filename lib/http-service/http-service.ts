@@ -88,7 +88,10 @@ export function httpService(options: HttpServiceOptions): HttpService {
 
 const Nothing = z.object({});
 
-/** Returns the URL without a slash at its end. A missing URL does not regard the key, so an effect of an earlier attempt may exist. */
+/**
+ * Returns the URL without a slash at its end. A missing URL says nothing about the idempotency key: an effect of an earlier attempt may
+ * exist.
+ */
 function baseUrl(options: HttpServiceOptions, { repeated }: Call<string>): string {
   const [source, url] =
     'urlFrom' in options ? [options.urlFrom, process.env[options.urlFrom]] : [`The url of ${options.name}`, options.url];

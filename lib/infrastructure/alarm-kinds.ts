@@ -116,7 +116,8 @@ export const alarmKinds = {
     threshold: 1,
     below: true,
     periods: 2,
-    // If the supervisor starts less often than every five minutes, the period is its interval, so that each period has a pass.
+    // If the supervisor starts less often than every five minutes, the metric's period is the interval of its starts. So each period has a
+    // pass.
     watched: (all) =>
       system(
         'The supervisor',

@@ -5,7 +5,7 @@ import type { OrderProcessing } from './order-processing.ts';
 
 /** The instances that an account has by default. A new account may have ten. */
 export const accountConcurrencyDefault = 1000;
-/** The minimum of Lambda for one queue. */
+/** The least concurrency that Lambda accepts for one queue. */
 export const concurrencyMin = 2;
 const concurrencyMax = 50;
 /** Lambda refuses reservations that leave fewer instances than this to the functions without a reservation. */

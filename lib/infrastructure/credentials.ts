@@ -68,5 +68,7 @@ export function credentialStatements(scope: Construct, credentials: AgentCredent
   ];
 }
 
-/** An imported secret may have no suffix, to which Secrets Manager adds six characters. */
+/**
+ * Returns the ARN of a secret. That of an imported secret may lack the six characters that Secrets Manager adds, so `?` stands for each.
+ */
 const arnOf = ({ secretArn, secretFullArn }: ISecret): string => secretFullArn ?? `${secretArn}-??????`;

@@ -26,7 +26,7 @@ export const readsRules: readonly TableRights[] = [
   { actions: ['Query'], partitions: [collections.ruleSet(every)] },
 ];
 
-/** A function that writes orders asks the rules and counts what they do. It sets a rule that goes on failing back to dry run. */
+/** A function that writes orders asks the rules and counts what they do. It sets the mode of a rule that keeps failing to `dry-run`. */
 export const asksRules: readonly TableRights[] = [
   { actions: ['GetItem', 'PutItem'], partitions: [collections.rules] },
   { actions: ['PutItem', 'Query'], partitions: [collections.ruleSet(every)] },

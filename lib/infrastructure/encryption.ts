@@ -24,7 +24,7 @@ export function encryptionKey(scope: Construct, { name, removalPolicy }: { name:
     );
   // Alarms publish to an encrypted topic.
   use('cloudwatch', { StringEquals: { 'aws:SourceAccount': account } });
-  // Rules publish to the encrypted topic and queue. Their requests carry no source account, so a condition would block them.
+  // Rules of EventBridge publish to the encrypted topic and queue. Their requests carry no source account, so a condition would block them.
   use('events');
   const logGroups = Stack.of(scope).formatArn({
     service: 'logs',

@@ -22,10 +22,13 @@ export class Announcements extends Construct {
   /** The topic of messages for people: one message for the first task of a kind, then summaries. */
   readonly notifications: Topic;
   readonly rule: Rule;
-  /** Announcements that a rule could not deliver for a day, above all alerts for the topic. */
+  /** Announcements that a rule of EventBridge could not deliver for a day, above all alerts for the topic. */
   readonly undelivered: Queue;
 
-  /** The name of the rule as in its metrics. It is given, because CloudFormation's `Ref` of a rule of a custom bus is `bus|rule`. */
+  /**
+   * The name of the EventBridge rule, as in its metrics. The stack chooses it, because CloudFormation's `Ref` of a rule of a custom bus is
+   * `bus|rule`.
+   */
   readonly ruleName: string;
 
   constructor(scope: Construct, id: string, { name, key, removalPolicy }: AnnouncementsProps) {

@@ -31,9 +31,9 @@ import { type FunctionNetwork, networkStatements } from './vpc.ts';
 
 /** Optional settings of one function. */
 export interface FunctionSettings {
-  /** MiB; CPU grows with it. Default: 512, for the supervisor and the notifier 256. */
+  /** The memory in MiB; the share of a CPU grows with it. Default: 512, for the supervisor and the notifier 256. */
   readonly memorySize?: number;
-  /** Instances reserved for this function, and also its maximum: at least two for each queue. Default: none. */
+  /** The instances that are reserved for this function, which are also its maximum: at least two for each queue. Default: none. */
   readonly reservedConcurrency?: number;
   /**
    * Concurrent batches for each of its queues, 2 to 1000. Default: a share of half the account's instances, at most 50, or its share of
@@ -76,7 +76,7 @@ export interface SystemFunctionProps {
 }
 
 const memoryDefault = 512;
-/** MiB of functions that need less than the default: they run all the time, but mostly wait for I/O. */
+/** The memory, in MiB, of functions that need less than the default: they run all the time, but mostly wait for I/O. */
 const memoryOf: { readonly [file: string]: number } = { supervisor: 256, notifier: 256 };
 /** The name of the alias, which is also the end of its ARN. */
 const aliasName = 'live';

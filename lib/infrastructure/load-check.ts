@@ -15,8 +15,8 @@ const loaded = new Set<string>();
 
 /**
  * Before a deployment, loads a bundle in a separate process, as Lambda does, to find a function that would not start. The bundle gets
- * the app's variables and only a role of the system's, so that it stops with "Invalid configuration for AWS" before any call to AWS. That
- * error means that the bundle itself loads.
+ * the app's variables and, of the system's variables, only the role. So it stops with "Invalid configuration for AWS" before any call to
+ * AWS. That error means that the bundle itself loads.
  *
  * @throws SetupError with the error of the bundle.
  */

@@ -91,7 +91,7 @@ function acknowledgeQueues({ queues, announcements }: OrderProcessing, say: Say)
 
 type Say = (at: IConstruct, id: string, reason: string) => void;
 
-/** Acknowledges the findings about parts that a deployment has only on request. */
+/** Acknowledges the findings about the optional parts of a deployment. */
 function acknowledgeOptional({ canary, backup, entrance }: OrderProcessing, say: Say): void {
   const ofAws = (role: IConstruct | undefined, policy: string): void => {
     const id = `AwsSolutions::AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/${policy}]`;

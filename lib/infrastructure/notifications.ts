@@ -8,7 +8,7 @@ export interface NotificationSettings {
   readonly hosts?: readonly string[];
   /** The webhook of groups that have no destination of their own. Its credential is `NOTIFY_SECRET`. */
   readonly url?: string;
-  /** The secrets that sign, by the names that destinations give: `{ NOTIFY_SECRET: { secret } }`. */
+  /** The secrets that sign messages, by the names that destinations give: `{ NOTIFY_SECRET: { secret } }`. */
   readonly credentials?: AgentCredentials;
   /** The address of the console, for links in messages. */
   readonly consoleUrl?: string;

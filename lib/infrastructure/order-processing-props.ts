@@ -56,7 +56,7 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
    * minute.
    */
   readonly supervisorEvery?: Duration;
-  /** Thresholds that differ from those of the alarms; `false` creates no alarms. Default: none differs. */
+  /** Thresholds in place of the usual ones of the alarms; `false` creates no alarms. Default: the usual ones. */
   readonly alarms?: AlarmThresholds | false;
   /**
    * The replacement of functions by a deployment: all together, or first for a tenth of their runs, with a rollback if they fail. `canary`
@@ -78,8 +78,8 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
   /** Limits of the API, in requests. Default: 1,000 a second, in bursts of 2,000. */
   readonly throttle?: EntranceProps['throttle'];
   /**
-   * Whether the table, the key, the audit and the user pool are kept when the stack is destroyed. Default: kept, except after a failed
-   * first deployment.
+   * The policy that decides whether the table, the key, the audit and the user pool are kept when the stack is destroyed. Default: kept,
+   * except after a failed first deployment.
    */
   readonly removalPolicy?: RemovalPolicy;
   /** Whether nobody can delete the table and the user pool before this is switched off. Default: true if they are kept. */

@@ -115,7 +115,7 @@ const scheduling = (app: Cast): Permissions => ({
   ],
   sendsTo: [
     queueNames.wakeUps,
-    // The end of a restarted order begins another one.
+    // At the end of an order that is restarted, the scheduler submits the new order.
     queueNames.submissions,
     ...app.agents.map(({ name }) => queueNames.requests(name)),
     ...(hasCalls(app.workflows) ? [queueNames.calls] : []),

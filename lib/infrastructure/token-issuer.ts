@@ -29,7 +29,7 @@ export interface ExternalIssuer {
 export interface ExternalSignIn {
   readonly clientId: string;
   readonly authorizeUrl: string;
-  /** It must allow requests of the console's origin (CORS). */
+  /** The address that gives tokens. It must allow requests of the console's origin (CORS). */
   readonly tokenUrl: string;
   /** Default: `openid`. */
   readonly scope?: string;
@@ -37,9 +37,12 @@ export interface ExternalSignIn {
 
 /** The addresses to which the sign-in of the user pool may send people back. */
 export interface SignIn {
-  /** They are exact. Default: the address of the console on this machine, and that of the API, which serves the deployed console. */
+  /**
+   * The exact addresses after a sign-in. Default: the address of the console on this machine, and that of the API, which serves the
+   * deployed console.
+   */
   readonly callbackUrls?: readonly string[];
-  /** Default: the same as `callbackUrls`. */
+  /** The exact addresses after a sign-out. Default: the same as `callbackUrls`. */
   readonly logoutUrls?: readonly string[];
 }
 
@@ -55,7 +58,7 @@ export interface UserPoolIssuerProps extends SignIn {
   readonly clients: readonly string[];
 }
 
-/** Without a list of flows, Cognito also lets people sign in with a password. It accepts no empty list. */
+/** Without a list of flows, Cognito also lets people sign in with a password, and it refuses an empty list. */
 const refreshOnly = { userSrp: false };
 /** The console of `npm start`. */
 const consoleUrl = 'http://localhost:3000/';

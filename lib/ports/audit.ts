@@ -28,14 +28,14 @@ export interface AuditEntry {
   readonly role: (typeof auditedRoles)[number];
   readonly kind: AuditKind;
   /**
-   * The order, the channel, the dead letter as `<channel>/<id>`, the client, the rule, the solution, the task, or the group: of people by
-   * its name, of exceptions by their fingerprint.
+   * The id or the name of the thing that was changed or read. A dead letter is `<channel>/<id>`, and a group of exceptions is their
+   * fingerprint.
    */
   readonly target: string;
   /** The action of the person. For a dead letter, `<action>-refused` follows an entry whose action was refused after all. */
   readonly action: string;
   readonly reason: string | null;
-  /** The values that the action changes, without secrets. Null: nothing was there, or the values are not of this kind. */
+  /** The values that the action changes, without secrets. Null: there was nothing, or the action is not a change of values. */
   readonly before: Json;
   readonly after: Json;
   /** The id of the API call, as in the log. */

@@ -8,7 +8,7 @@ export interface Breaker {
   readonly agent: string;
   /** Starts at 1 and rises by one with every write. A write must give the value that it has read. */
   readonly rev: number;
-  /** The start of the outage. After a relapse: since when the oldest waiting request has waited. */
+  /** The start of the outage. After a relapse: the time since which the oldest waiting request has waited. */
   readonly openedAt: number;
   /** From this time on, one host may make one call to find out whether the service is back. */
   readonly probeAt: number;
@@ -44,7 +44,7 @@ export type Phase = 'closed' | 'open' | 'half-open';
 const probeMs: Backoff = { first: 5_000, longest: 60_000, jitter: [0.75, 1.25] };
 /** A host that has received no messages for this long reads the breaker before its next call: another host may have opened it. */
 export const restedMs = 10_000;
-/** If a probe is this late or later, no request was waiting before it: a waiting request would have been the probe. */
+/** A probe that begins this late shows that no request was waiting: a waiting request would have been the probe earlier. */
 const idleMinMs = 3_600_000;
 /** The shortest half-open phase. Late steps do not count as failures during that phase. */
 const releaseMinMs = 10_000;
@@ -106,7 +106,7 @@ export const closed = ({ onlyClient: _, ...breaker }: Breaker, now: number): Bre
 
 const pauseMs = (failedProbes: number, random: number): number => Math.round(backoffMs(probeMs, failedProbes, random));
 
-/** Returns how long requests waited in an outage, without the time in which nobody wanted the service. */
+/** Returns how long requests waited in an outage, without the time in which no request needed the service. */
 const waitedMs = ({ openedAt, idleMs = 0 }: Breaker, closedAt: number): number => Math.max(0, closedAt - openedAt - idleMs);
 
 /** Returns how long the half-open phase lasts: three quarters of the outage. All waiting requests are released within it. */

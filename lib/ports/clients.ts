@@ -23,5 +23,5 @@ export const registrationIn = (stored: StoredClient): ClientRecord => ({ rev: 1,
 export const isSenderOf = ({ senders }: ClientRecord, senderId: string): boolean =>
   senders.some((each) => (everySession.test(each) ? senderId.startsWith(each.slice(0, -1)) : each === senderId));
 
-/** The sender that is every session of a role. A session's name proves nothing: the one who assumes the role chooses it. */
+/** A pattern for all sessions of a role. The name of a session proves nothing: the program that assumes the role chooses it. */
 export const everySession = /^AROA[A-Z0-9]+:\*$/;

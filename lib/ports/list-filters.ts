@@ -13,18 +13,18 @@ export interface ListFilters<Index extends string = string> {
   readonly indexes: readonly ListIndexFilters<Index>[];
   /** Filters that limit the range of every index. */
   readonly ranges: readonly string[];
-  /** Filters that mean nothing without another one: a call without it is refused. */
+  /** Filters that need another filter, with that filter's name. A call with the first one alone is refused. */
   readonly needs: { readonly [filter: string]: string };
 }
 
-/** The most records that a list looks at for one page. Then the page ends, and the next one continues there. */
+/** The most records that a list examines for one page. Then the page ends, and the next one continues there. */
 export const lookedMax = 1000;
 
 type OrderIndex = 'byReference' | 'inError' | 'byClient' | 'byDay';
 
 export const orderList: ListFilters<OrderIndex> = {
   call: 'GET /orders',
-  // The token of a client is its filter `client`.
+  // For a caller that is a client, its token sets the filter `client`.
   filters: ['client', 'reference', 'state', 'outcome', 'workflow', 'fault', 'submittedAfter', 'submittedBefore'],
   // The index with the fewest orders comes first: a reference names a few orders of one client, few orders are in Error, and a client's
   // own index holds all its orders.

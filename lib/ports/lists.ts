@@ -26,7 +26,9 @@ export interface ListEntry<I extends ListIndex> {
 export interface ListRead {
   readonly list: List | CollectionList;
   readonly order: 'ascending' | 'descending';
-  /** Sort keys, both inclusive; absent: from the beginning, to the end. A start of a key sorts before the key. */
+  /**
+   * Sort keys, both inclusive; absent: from the beginning, to the end. A prefix of a key sorts before the key, so a bound may be a prefix.
+   */
   readonly from?: string;
   readonly to?: string;
   /** The sort key of the last entry of the page before. */
@@ -42,15 +44,15 @@ const shards = 8;
 export const lists = {
   exceptionsAlike: (fingerprint: string, state: string): List<'A'> => ({ index: 'A', name: `X#${state}#${fingerprint}`, isSharded: true }),
   exceptions: (day: string): List<'B'> => ({ index: 'B', name: `XD#${day}`, isSharded: true }),
-  /** By the time at which they are due, as are those of a person and of a group. */
+  /** Sorted by their due times, as are the open tasks of a person and of a group. */
   openTasks: { index: 'A', name: 'T#open', isSharded: true },
   claimedTasks: { index: 'A', name: 'T#claimed', isSharded: true },
-  /** By the time at which they were resolved, as are the resolved ones of a person and of a group. */
+  /** Sorted by the times of their resolutions, as are the resolved tasks of a person and of a group. */
   doneTasks: (day: string): List<'A'> => ({ index: 'A', name: `T#done#${day}`, isSharded: true }),
   tasksOfPerson: (sub: string): List<'B'> => ({ index: 'B', name: `TA#${sub}`, isSharded: false }),
   doneTasksOfPerson: (sub: string): List<'B'> => ({ index: 'B', name: `TD#${sub}`, isSharded: false }),
   tasksOfGroup: (group: string, state: string): List<'C'> => ({ index: 'C', name: `TG#${state}#${group}`, isSharded: true }),
-  /** By fingerprint. */
+  /** Sorted by fingerprint. */
   exceptionGroups: { index: 'A', name: 'GROUPS', isSharded: false },
   bulkRuns: { index: 'A', name: 'BULKS', isSharded: false },
   /** The runs that a process must work on, now or later. */

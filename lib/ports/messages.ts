@@ -90,7 +90,7 @@ export const Request = z.object({
   completeBy: time,
   /** Time left when it was sent. The agent uses the earlier of both deadlines, because its clock may be wrong. */
   remainingMs: z.number(),
-  /** Time that the request had when it was first sent, if a later copy has less. Each heartbeat requests as much again. */
+  /** Time that the request had when it was first sent, if a later copy has less. Each heartbeat asks for that much time again. */
   givenMs: z.number().optional(),
   idempotencyKey: id,
   /** The input; its secrets are sealed if there is a `key`. */
@@ -99,7 +99,7 @@ export const Request = z.object({
   key: z.string().min(1).max(1024).optional(),
   /** The request only confirms the outcome: whether the effect under this key exists. A permanent failure means that it does not. */
   confirming: z.literal(true).optional(),
-  /** The first request under its key, although not the first of its step. The earlier ones were definitely refused. */
+  /** The request is the first under its key, but not the first of its step: the earlier ones were definitely refused. */
   newKey: z.literal(true).optional(),
   /** The number of times that the agent has requeued it because the service was down. */
   requeued: z.int().min(1).optional(),

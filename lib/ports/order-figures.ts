@@ -32,9 +32,9 @@ export interface OrderFigures {
    */
   countUnfinished(limit: number): Promise<UnfinishedOrders>;
   countListed(range: ListRange, limit: number): Promise<number>;
-  /** Counts the orders that finished from a time on, and before another one. On AWS, times count by the minute. */
+  /** Counts the orders that finished at `from` or later, and before `before`. On AWS, times count by the minute. */
   countFinished(from: number, before: number, limit: number): Promise<number>;
-  /** Adds to the count of finished orders. Absent: the store knows them without it. */
+  /** Adds to the count of finished orders. Absent: the store counts its finished orders itself. */
   readonly addFinished?: (finished: FinishedByMinute) => Promise<void>;
   /**
    * Returns at most `limit` orders of each state that is not final. Absent: the store cannot find them without a walk through all orders.

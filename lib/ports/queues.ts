@@ -3,7 +3,7 @@ export interface Outgoing {
   readonly queue: string;
   /** JSON text. */
   readonly body: string;
-  /** At most 15 minutes. A longer wait is a deadline in the state. */
+  /** The delay, at most 15 minutes. A longer wait is a deadline in the state. */
   readonly delayMs?: number;
   /** The order's client. Queues are fair across clients: a client with many messages does not delay the others. */
   readonly group?: string;

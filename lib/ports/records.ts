@@ -8,7 +8,7 @@ import type { ObjectsContent } from './object-entries.ts';
 
 export type { ProcessState } from '#core/data/state';
 
-/** The request that created a called order: the request of a call in its caller. */
+/** The call that created a called order: its caller, its path there, and its request. */
 export interface CallerRef {
   readonly orderId: string;
   /** Path of the call in the caller. */
@@ -26,7 +26,10 @@ export interface OrderRecord {
   readonly workflow: { readonly name: string; readonly version: number };
   /** The order as its schema describes it. Fields that are marked secret hold sealed texts, except in orders of older programs. */
   readonly body: Json;
-  /** Hash of the whole submission, keyed with the order's key if it has one. The same key with another hash is an error of the client. */
+  /**
+   * Hash of the whole submission, keyed with the order's key if it has one. If an idempotency key comes again with another hash, the client
+   * has made an error.
+   */
   readonly hash: string;
   /** The order's key, encrypted with the key of its day. Absent if the workflow marks nothing secret, and after an erasure. */
   readonly key?: string;
@@ -36,7 +39,10 @@ export interface OrderRecord {
   readonly responseChannel?: string;
   /** Milliseconds since 1970. */
   readonly submittedAt: number;
-  /** First generation of each effect. If an order of the same id may have been forgotten, it is the submission's Unix second. */
+  /**
+   * First generation of each effect; absent: 1. After an order of the same id may have been deleted, it is the submission time in seconds,
+   * so that idempotency keys are new.
+   */
   readonly firstGeneration?: number;
   /** The order that this one replaces. */
   readonly restartedFrom?: string;
@@ -110,7 +116,7 @@ export interface OpenCause {
   readonly seq: number;
   /**
    * `error/3`: the order is in Error for the third time. `undo/order/charge`: the undo of this step keeps failing. `report/4`: an exception
-   * from outside that came while the order was stopped. `lost/5`: its name was lost with the state of the order.
+   * from outside that came while the order was stopped. `lost/5`: the name of the cause was lost with the state of the order.
    */
   readonly cause: string;
   /** Milliseconds since 1970. */
@@ -184,7 +190,9 @@ export type Note = { readonly at: number } & (
   | { readonly type: 'MessageDiscarded'; readonly message: string; readonly by: string; readonly reason: string }
 );
 
-/** Most causes of one order that are open at the same time, besides its error. Other failing undos wait until one of these is gone. */
+/**
+ * The most causes of one order that may be open at the same time, besides its error. Other failing undos wait until one of these is gone.
+ */
 export const openCausesMax = 8;
 
 /** The state of one order. Roles decide on its fields without knowing the workflow; `blob` holds the instance. */
@@ -203,7 +211,10 @@ export interface StateRecord {
   readonly completeBy: number | null;
   readonly processState: ProcessState;
   readonly outcome: Outcome | null;
-  /** The highest failure count of the steps at work, also with `recover: 'order'`. The count of a step ends with the step. */
+  /**
+   * The highest failure count of the steps at work, also if the order expires as a whole (`recover: 'order'`). The count of a step ends
+   * with the step.
+   */
   readonly failureCount: number;
   /** Rises by one each time the order enters Error. It is part of the ids of alerts. */
   readonly errorGen: number;
@@ -213,7 +224,7 @@ export interface StateRecord {
   readonly open?: readonly OpenCause[];
   /** The order that replaces this one as soon as this one is at its end. Absent: none. */
   readonly restartedAs?: string;
-  /** A key for the rules about ages and late steps whose times the order has planned. Absent: it has planned none. */
+  /** A key that stands for the rules about ages and late steps with which the order's deadlines were planned. Absent: there were none. */
   readonly ruleTimers?: string;
   /** The order, or a scope of it, is being undone. Absent: it is not. */
   readonly undoing?: true | undefined;

@@ -47,7 +47,7 @@ export interface SentWithWrite {
   readonly overflow?: readonly Page[];
 }
 
-/** What an update carries. `create` takes no documents: what comes with a new order is in its own two records. */
+/** The parts of an update. `create` takes no documents: a new order consists of its two records. */
 export interface SentWithUpdate extends SentWithWrite {
   /** New documents with unused ids. In every store they are part of the update's transaction. */
   readonly documents?: readonly Document[];

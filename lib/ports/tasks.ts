@@ -67,7 +67,7 @@ export interface TaskRecord {
   /** The people who should take it, and what a rule tells them. */
   readonly group?: string;
   readonly text?: string;
-  /** As in `People`, where its workflow or its question has set them. */
+  /** As in `People`. Absent if neither its workflow nor its question has set them. */
   readonly every?: number;
   readonly escalateTo?: readonly string[];
   /** The person who has claimed it. Absent if nobody has. */
@@ -77,13 +77,13 @@ export interface TaskRecord {
   readonly reminders?: number;
   /** When the next reminder is sent. Absent: at `dueAt`. Null: there is no further reminder. */
   readonly nextReminderAt?: number | null;
-  /** The agenda's time of the last reminder. Absent: there was none. */
+  /** The time of the agenda's entry for the last reminder, so that a repeated entry sends none. Absent: there was none. */
   readonly remindedFor?: number;
   /** The number of times that the task was handed to the next group, and that group. Absent: never. */
   readonly escalation?: { readonly level: number; readonly to: string | null };
   /** When a rule last handed it to other people, and the number of the exception about which the rule decided. Absent: never. */
   readonly handed?: { readonly at: number; readonly exception: number };
-  /** The oldest first, at most `taskLimits.commentsMax`. Absent: none. */
+  /** The comments, the oldest first, at most `taskLimits.commentsMax`. Absent: none. */
   readonly comments?: readonly TaskComment[];
   /** The last calls with an idempotency key. */
   readonly calls?: readonly TaskCall[];
@@ -105,5 +105,5 @@ export const taskLimits = {
   callsMax: 20,
 } as const;
 
-/** A task about a destination of the notifier has no order: its `orderId` names none. */
+/** Whether a task belongs to an order. A task about a destination of the notifier does not: its `orderId` names no order. */
 export const hasOrder = ({ kind }: Pick<TaskRecord, 'kind'>): boolean => kind !== 'dead-letter';

@@ -15,7 +15,7 @@ export interface AppServicesOptions {
   readonly hostId: string;
   readonly role: string;
   readonly ports: { readonly clock: Clock; readonly telemetry: Telemetry; readonly publisher: Publisher };
-  /** Also receives every event. */
+  /** A further receiver of every event. */
   readonly emit?: Emit;
 }
 

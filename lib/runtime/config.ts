@@ -67,7 +67,7 @@ export interface Config {
   readonly hostNames: readonly string[];
   readonly dataFolder: string;
   readonly samples: boolean;
-  /** Prints no line for orders that end or are blocked. */
+  /** Whether no line is printed for orders that end or are blocked. */
   readonly quiet: boolean;
   readonly adapters: 'embedded' | 'aws';
   readonly supervisorPeriodMs: number;
@@ -89,11 +89,11 @@ export interface Config {
   readonly retentionMs: number | undefined;
   /** The destinations of messages for people. */
   readonly notify: {
-    /** The destination of groups that have none. */
+    /** The destination of groups that have none of their own. */
     readonly url: string | undefined;
     /** The credential that signs for `url`. */
     readonly credential: string;
-    /** The only hosts that are ever called, some with a port. */
+    /** The only hosts to which messages go, some with a port. */
     readonly hosts: readonly string[];
     /** The topic of SNS for groups that have no destination. */
     readonly topicArn: string | undefined;

@@ -4,7 +4,7 @@ import type { Credentials } from '#ports/credentials';
 type Environment = { readonly [name: string]: string | undefined };
 
 /**
- * Credentials of a process that is no Lambda function: the variable `PAYMENT_KEY` holds the credential of this name, or `PAYMENT_KEY_FILE`
+ * Credentials of a process outside of Lambda: the variable `PAYMENT_KEY` holds the credential of this name, or `PAYMENT_KEY_FILE`
  * names the file that holds it, as container platforms mount it. The file is read at each call, so a new value needs no restart.
  */
 export const environmentCredentials = (environment: Environment = process.env): Credentials => ({

@@ -100,8 +100,8 @@ async function open({ app, create, environment }: LambdaOptions, telemetry: Tele
     { ...ports, issuer, signIn: readSignIn(environment), cursorKey, credentials },
     { hostId, emit: services.emit },
   );
-  // A cold start reads one record for each definition. It replaces none: the search for unfinished orders of a changed version would take
-  // too long (decision 21).
+  // A cold start reads one record for each definition. It replaces no record: the search for unfinished orders of a changed version would
+  // take too long (decision 21).
   if (advancesOrders(environment['REDRESS_ROLE'] ?? '')) await recordDefinitions(app.workflows, store, { mayReplace: false });
   const { warnings } = system.definitions;
   if (warnings.length > 0) telemetry.log('warn', 'workflows have warnings', { warnings });

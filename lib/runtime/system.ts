@@ -46,11 +46,11 @@ export interface Ports {
   readonly issuer: Issuer;
   /** The way in which people sign in to the console. */
   readonly signIn?: SignIn | undefined;
-  /** Injects faults. Only a host on the machine of its operator has it. */
+  /** The experiments, which inject faults. Only a host on the machine of its operator has them. */
   readonly chaos?: Chaos | undefined;
-  /** Signs list cursors. */
+  /** The key that signs list cursors. */
   readonly cursorKey: Uint8Array;
-  /** Encrypt the secrets of orders. Absent: the secrets are stored as they come. */
+  /** The keys that encrypt the secrets of orders. Absent: the secrets are stored in plain text. */
   readonly keys?: Keys | undefined;
   /** The event source mappings, on AWS. The local host reads the channels' records itself. */
   readonly consumers?: Consumers | undefined;
@@ -97,9 +97,12 @@ export interface System extends Ports {
   readonly scheduler: Scheduler;
   /** The rules as this process knows them, shared by all its roles. */
   readonly rules: Rules & SchedulerRules;
-  /** Whom the tasks of a workflow are for. */
+  /** Returns the people for whom the tasks of a workflow are. */
   readonly peopleFor: PeopleFor;
-  /** Returns a key for the rules of a workflow that are about times. The supervisor wakes orders that have planned for another key. */
+  /**
+   * Returns a key that stands for the rules of a workflow about ages and late steps. The supervisor wakes each order whose deadlines were
+   * planned with another key.
+   */
   readonly ruleTimers: () => Promise<(workflow: string) => string | undefined>;
   readonly submit: Submit;
   /** Limits the submissions of each client, by API call and by message together. */

@@ -26,7 +26,7 @@ export interface AwsConfig {
   /** The prefix of every queue's name: `redress-`. */
   readonly queuePrefix: string;
   readonly bus: string;
-  /** The key of KMS that wraps the day keys. Absent: secrets are stored as they come. */
+  /** The key of KMS that wraps the day keys. Absent: secrets are stored in plain text. */
   readonly secretsKey?: string;
   /** The prefix of every queue's ARN, if event source mappings of Lambda feed the functions. */
   readonly queueArns?: string;

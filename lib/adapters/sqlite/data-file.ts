@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { StoreUnavailableError } from '#ports/errors';
 import { errcode, isFatal, remedies } from './sqlite-errors.ts';
 
-/** The data file of an open database, as long as it is in place and undamaged. */
+/** The data file of an open database, and whether it is still in place and undamaged. */
 export interface DataFile {
   /** Returns the error that ended the use of the file, if any. */
   gone(): StoreUnavailableError | undefined;
@@ -15,7 +15,7 @@ export interface DataFile {
   stopWatching(): void;
 }
 
-/** The period in which an idle process checks whether its file is gone. A write notices it immediately. */
+/** The interval at which an idle process checks whether its file is gone. A write notices it immediately. */
 const lookForFileEveryMs = 1000;
 
 /** Watches an open data file, or nothing for `:memory:`. */

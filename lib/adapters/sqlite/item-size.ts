@@ -4,8 +4,8 @@ import { tableFigures } from '#ports/limits';
 const { itemBytesMax } = tableFigures;
 
 /**
- * Throws StoreRefusesError above DynamoDB's item limit, so that what runs on one machine also runs on AWS. Short texts skip the exact
- * count.
+ * Throws StoreRefusesError above DynamoDB's item limit, so that an order which fits on one machine also fits on AWS. For short texts the
+ * exact count is skipped.
  */
 export function refuseTooLarge(what: string, ...texts: readonly string[]): void {
   if (texts.reduce((sum, { length }) => sum + length, 0) * 3 <= itemBytesMax) return;

@@ -94,7 +94,7 @@ function atHalfSpeed() {
 }
 
 interface Rest {
-  /** The tables of the page. */
+  /** The list, with the index that serves this page. */
   readonly list: ListFilters<Index>;
   readonly after: ListPosition | undefined;
   /** Items for which the page still has room. */
@@ -134,7 +134,7 @@ type Index = keyof typeof sources;
 const unfinishedList: ListFilters<Index> = { ...orderList, indexes: [{ index: 'unfinished', serves: ['state'] }] };
 
 /**
- * Returns the query for the places of a list, newest first, each with whether its order meets the conditions that the index does not
+ * Returns the query for the places of a list, newest first. Each row says whether its order meets the conditions that the index does not
  * serve.
  */
 function placesFor(

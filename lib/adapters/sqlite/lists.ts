@@ -37,5 +37,5 @@ export function sqliteLists(database: Database): Pick<Documents, 'listed'> {
   };
 }
 
-/** Texts before and behind all sort keys. */
+/** Texts before and after all sort keys. */
 const [lowest, highest] = ['', '\u007f'];

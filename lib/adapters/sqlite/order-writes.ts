@@ -18,7 +18,7 @@ export interface OrderWritesOptions {
 }
 
 /**
- * Creates orders: both records, pages and messages in one transaction, or the earlier order as the answer. `putMissingState` stores the
+ * Creates orders: writes both records, pages and messages in one transaction, or returns the earlier order. `putMissingState` stores the
  * state of an order that has lost it.
  */
 export function sqliteCreation({ database, orders, pages, records, send }: OrderWritesOptions): Pick<Store, 'create' | 'putMissingState'> {

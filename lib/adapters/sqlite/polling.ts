@@ -10,7 +10,7 @@ interface PollingOptions {
   readonly waiters: Waiters;
 }
 
-/** The period in which a waiter looks for a delayed message, or one from another process. */
+/** The interval at which a waiter looks for a delayed message, or one from another process. */
 const pollEveryMs = 50;
 
 /**

@@ -78,7 +78,7 @@ const expiry = `
   CREATE INDEX documents_by_expiry ON documents (expiresAt) WHERE expiresAt IS NOT NULL;
 `;
 
-/** Journal entries of one write that exceed its state's item, in order, after the page of the same rev. */
+/** Pages of journal entries that do not fit into the state of their own write, in order. They follow the page of the same rev. */
 const overflow = `
   CREATE TABLE overflow (
     orderId TEXT NOT NULL, rev INTEGER NOT NULL, part INTEGER NOT NULL, page TEXT NOT NULL, PRIMARY KEY (orderId, rev, part)

@@ -5,7 +5,7 @@ export const notADatabase = 26;
 
 export const damageRemedy =
   'Stop all processes that use it, copy its folder, and replace it with a backup. The .recover command of sqlite3 saves what is still readable.';
-/** Remedies by error code. Without an entry, the caller has a better one. */
+/** Remedies by error code. For other codes the caller names the remedy. */
 export const remedies: { readonly [code: number]: string | undefined } = {
   10: 'Check the disk, its free space and the quota; then start again.',
   [corrupt]: damageRemedy,
@@ -17,5 +17,8 @@ export const errcode = (error: unknown): number | undefined => {
 };
 export const isSqlite = (error: unknown): boolean => errcode(error) !== undefined;
 export const isBusy = (error: unknown): boolean => errcode(error) === 5 || errcode(error) === 6;
-/** Read-only, I/O error, corrupt, cannot open, not a database. A full disk (13) is temporary, so it only refuses writes. */
+/**
+ * Whether the file is read-only, cannot be read, is damaged, cannot be opened, or is not a database. A full disk (13) is temporary: it only
+ * refuses writes.
+ */
 export const isFatal = (error: unknown): boolean => [8, 10, corrupt, 14, notADatabase].includes(errcode(error) ?? 0);

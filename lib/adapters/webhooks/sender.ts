@@ -12,7 +12,7 @@ import { isPrivateAddress } from './private-addresses.ts';
 export interface WebhookOptions {
   /** The host names that the deployment allows, some with a port. No other host is ever called. */
   readonly hosts: readonly string[];
-  /** Secrets that sign, as Standard Webhooks writes them: `whsec_` and base64. */
+  /** The secrets that sign messages, as Standard Webhooks writes them: `whsec_` and base64. */
   readonly credentials: Credentials;
   /** The longest time of one call; by default ten seconds. */
   readonly timeoutMs?: number;

@@ -10,7 +10,10 @@ interface DayView {
   readonly misfits: readonly { readonly entry: string | null; readonly problem: string }[];
 }
 
-/** Compares the audit with its digests. A change after the end of its day is refused, and its entry is named. */
+/**
+ * Compares the audit with its digests. If an entry was changed after the end of its day, the command names the entry and ends with exit
+ * code 1.
+ */
 export const auditVerify: CliCommand<{ expect?: string }> = {
   name: 'audit verify',
   summary: 'Compare the audit with its daily digests',

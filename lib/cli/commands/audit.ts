@@ -63,7 +63,7 @@ export const audit: CliCommand<Options> = {
 
 const isInstruction = ({ kind }: EntryView): boolean => kind === 'instruction' || kind === 'task';
 
-/** The most resolved tasks that are looked at for the outcomes of instructions. */
+/** The most resolved tasks that are read for the outcomes of instructions. */
 const tasksMax = 200;
 
 const resolvedTasks = (api: Api, target: string | undefined): Promise<readonly TaskView[]> =>

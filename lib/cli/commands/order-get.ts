@@ -104,7 +104,10 @@ function orderText(order: OrderView, exception: Alike | undefined, { paint, type
 const decisionText = ({ processState, fault, taskId }: OrderView): string =>
   processState === 'Error' && taskId && fault?.type !== questionType ? ` It waits for a person: task ${taskId}.` : '';
 
-/** Returns the row of the fault of an order: with the time of its exception while it is blocked, else with that at which its step failed. */
+/**
+ * Returns the row of the fault of an order: with the time of its exception while the order is blocked, else the time at which its step
+ * failed.
+ */
 function faultRows(order: OrderView, exception: Alike | undefined): readonly (readonly string[])[] {
   const { fault } = order;
   if (!fault) return [];
@@ -127,8 +130,8 @@ function undoneRows({ processState, steps = [] }: OrderView): readonly (readonly
 }
 
 /**
- * Returns the time that a suspended order has left. If it waits for the next try of one undo alone, that is the time until then. Once a
- * person has marked that undo as done, the time has no meaning and is left out.
+ * Returns the time that a suspended order has left. If the order waits for nothing but the next try of one undo, this is the time until
+ * that try. Once a person has marked that undo as done, the time has no meaning and is left out.
  */
 function remainingRows({ remainingSeconds, undo }: OrderView): readonly (readonly string[])[] {
   if (typeof remainingSeconds !== 'number' || (undo && undo.now === null)) return [];

@@ -54,7 +54,7 @@ export const ruleTest: CliCommand<Options> = {
       if (!cli.json) cli.terminal.say('The rule fits the app.');
       return undefined;
     }
-    // An off rule or a dry run decides as one in force would.
+    // A rule whose mode is `off` or `dry-run` decides here as if it were in force.
     const set = compileRules([{ ...rule, mode: 'enforce' }], definitions);
     const { decisions, candidates } = decide(set, situationIn(await readData(situation, cli.terminal)));
     cli.print(

@@ -20,7 +20,7 @@ interface PageView {
   readonly next: string | null;
 }
 
-/** The largest number of orders that do not fit and are shown. `--json` has all. */
+/** The largest number of orders that are shown of those that do not fit. `--json` has all. */
 const shownMax = 100;
 
 /** Counts the stored orders of other versions that would have the same history on this version, and says why the others differ. */

@@ -62,7 +62,7 @@ export const workflowReview: CliCommand<Options> = {
     for (const cluster of await clustersAt(api, path)) {
       const { proposal, fingerprint } = cluster;
       if (!proposal) reviewed.push(cluster);
-      // The check is asked about the version that the proposal changes.
+      // The API checks orders of the version that the proposal changes, the one before the proposed version.
       else reviewed.push({ ...cluster, replay: await replayed(cli, api, `${path}/${proposal.version - 1}/check`, { fingerprint, limit }) });
     }
     cli.print({ items: reviewed }, () =>

@@ -1,6 +1,6 @@
 import { listIn, objectIn, type Properties, type Template } from './template.ts';
 
-/** Stand-ins with the greatest length that AWS gives them. */
+/** Stand-ins for the pseudo parameters of CloudFormation, each with the greatest length that its value can have. */
 const pseudo: { readonly [name: string]: string } = {
   'AWS::AccountId': '123456789012',
   'AWS::Partition': 'aws',
@@ -23,7 +23,7 @@ const named: { readonly [type: string]: readonly [property: string, arnStart: st
 
 /** The length of a name that CloudFormation chooses. */
 const chosenLength = 64;
-/** Ids that AWS chooses, which are shorter. */
+/** The lengths of ids that AWS chooses, which are shorter. */
 const idLengths: { readonly [type: string]: number } = {
   'AWS::Cognito::UserPoolClient': 26,
   'AWS::Cognito::UserPool': 24,

@@ -11,7 +11,7 @@ export interface Resource {
 
 export type Properties = { readonly [name: string]: unknown };
 
-/** The parts of a template that AWS would refuse during the deployment, or that would not work after it. */
+/** A part of a template that AWS would refuse during the deployment, or that would not work after it. */
 export interface Violation {
   /** The rule's name, such as `PolicyTooLarge`. */
   readonly rule: string;

@@ -10,7 +10,7 @@ export interface MergedRead<T> {
   /** Sort keys, both inclusive. */
   readonly from?: string;
   readonly to?: string;
-  /** Returns what the page holds of a document; undefined if a filter leaves it out. */
+  /** Returns the item of the page for a document; undefined if a filter leaves the document out. */
   readonly pick: (document: Document) => T | undefined;
 }
 
@@ -19,15 +19,15 @@ export interface FilledPage<T> {
   readonly limit: number;
   readonly items: T[];
   looked: number;
-  /** The sort key of the last document that was looked at. */
+  /** The sort key of the last document that was examined. */
   last: string | undefined;
 }
 
 export const emptyPage = <T>(limit: number, after: string | undefined): FilledPage<T> => ({ limit, items: [], looked: 0, last: after });
 
 /**
- * Reads on into the page, after its last sort key. Resolves to `full` at a full page or after `lookedMax` documents, and to `end` when the
- * lists have no more.
+ * Fills the page with documents after its last sort key. Resolves to `full` if the page is full or `lookedMax` documents were examined, and
+ * to `end` if the lists have no more.
  */
 export async function fillPage<T>(store: Pick<Documents, 'listed'>, read: MergedRead<T>, page: FilledPage<T>): Promise<'full' | 'end'> {
   const { lists, order, from, to, pick } = read;
@@ -41,7 +41,7 @@ export async function fillPage<T>(store: Pick<Documents, 'listed'>, read: Merged
       ...(page.last === undefined ? {} : { after: page.last }),
     };
     const pages = await allSettledOrThrow(lists.map((list) => store.listed({ list, order, limit: readAtOnce, ...bounds })));
-    // Beyond the end of the shortest page, another list may have entries that come first.
+    // Entries beyond the end of the shortest page wait: the list of that page may have further entries that come before them.
     const known = nearest(pages.flatMap(({ next }) => next ?? []));
     const entries = pages
       .flatMap(({ items }, index) => items.map((document) => ({ sort: sortIn(document, lists[index]), document })))

@@ -67,8 +67,8 @@ export async function consumeUntilIdle(options: ConsumeOptions): Promise<Consume
 }
 
 /**
- * Returns queues that report each handled message of the queue `watched`. Its depth is read at intervals, so it misses a message that
- * comes and is handled in between.
+ * Returns queues that report each handled message of the queue `watched`. The depth of a queue, which is read at intervals, shows no
+ * message that comes and is handled in between.
  */
 const heard = (queues: Queues, watched: string, report: () => void): Queues => ({
   ...queues,

@@ -70,7 +70,7 @@ export function startEventSource(
       .finally(() => (load.receiving -= 1));
     if (messages.length === 0) return;
     load.messages += messages.length;
-    // One slow message holds its whole batch. So another batch may begin as long as the messages at work would fit into full batches.
+    // One slow message holds its whole batch. So another batch may begin while fewer messages are at work than the full batches would hold.
     if (load.receiving === 0 && load.messages < messagesMax && !stopping.signal.aborted) start(true);
     try {
       // The channel may have been closed during the receive.

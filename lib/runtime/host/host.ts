@@ -108,7 +108,7 @@ const emitterOf =
       (async () => listener(detail))().catch((error: unknown) => telemetry.log('error', 'listener failed', { event, error }));
   };
 
-/** Starts the removal of expired data, if this host has to do it. */
+/** Starts the periodic removal of expired data, if the orders have a retention or the ports do not remove it themselves. */
 function startHousekeeping({ config: { retentionMs }, clock, store, tidy }: System, loop: LoopOptions): readonly Schedule[] {
   if (retentionMs === undefined && !tidy) return [];
   const run = async (): Promise<void> => {

@@ -30,7 +30,7 @@ export interface HttpOptions {
 /** The most connections at a time, which limits the memory for bodies that are being read. */
 const connectionsMax = 1_000;
 
-/** Slightly more than the API's limit. The server drops a larger body, and the API refuses the call itself. */
+/** The largest body that the server reads: slightly more than the API's limit. It drops a larger one, and the API refuses the call. */
 const bodyBytesMax = 300 * 1024;
 
 /** Starts the server. @throws SetupError when the port is in use or forbidden. */
@@ -107,7 +107,7 @@ async function answer(
   response: ServerResponse,
   admits: (authorization: string | null) => Promise<boolean>,
 ): Promise<void> {
-  // A stranger with many connections must not fill the memory with bodies. The function refuses the call by its token.
+  // The body is read only if the token is valid, so that strangers cannot fill the memory with bodies. The function refuses their calls.
   const body = isBodiless(request) || (await admits(credentialOf(request))) ? await bodyOf(request) : undefined;
   const result = await handler(eventOf(request, body));
   const headers: { [name: string]: string | string[] } = {};

@@ -98,7 +98,7 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   const options = { app, config, definitions, ports, load: loadFunction, http: address, onRest: lines?.show };
   let read: ReturnType<typeof samplesIn> | undefined;
   const samples = () => (read ??= samplesIn(app.local?.samples));
-  // Faults are for this machine and its people alone, never for a shared system.
+  // Experiments with faults are possible on this machine alone, and never in a shared system.
   const host = await startHost(opened.isHere && isLoopback(config.host) ? withChaos(options, () => samplesByName(samples())) : options);
   url = host.url;
   const names = topologyOf(app).map(({ name }) => name);
@@ -179,7 +179,10 @@ function stopOnce(drain: () => Promise<void>): (code: number) => Promise<void> {
   };
 }
 
-/** Whether a person watches this process: it prints a line for each order. Production and log collectors have their own figures. */
+/**
+ * Whether a person watches this process in a terminal, so that it prints a line for each order. In production, logs and metrics replace
+ * these lines.
+ */
 const isScreened = ({ adapters, quiet }: Config, environment: Environment): boolean =>
   adapters === 'embedded' && !quiet && environment['LOG_FORMAT'] !== 'json';
 

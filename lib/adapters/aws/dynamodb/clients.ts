@@ -62,7 +62,7 @@ export function dynamoDbClients({ table, withRetries }: StoreContext): Pick<Stor
   };
 }
 
-/** Returns the writes of a registration: its record, its programs, and without an owner the programs that it gives up. */
+/** Returns the writes of a registration: its record, its programs, and the programs that it no longer names, now without a client. */
 function putsOf(client: ClientRecord, before: ClientRecord | undefined): readonly Put[] {
   const unchanged = before && anyOf(atRev(before.rev), ...(before.rev === 1 ? [allOf(present, unversioned)] : []));
   const free = anyOf(absent, {

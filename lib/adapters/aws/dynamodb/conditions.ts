@@ -1,7 +1,7 @@
 import type { Fence } from '#ports/store';
 import type { Item } from './items.ts';
 
-/** The condition of a write, as data: calls read as sentences, and tests need no server. */
+/** The condition of a write, as data. Tests check it without a server. */
 export interface Condition {
   readonly expression: string;
   readonly names: { readonly [placeholder: string]: string };

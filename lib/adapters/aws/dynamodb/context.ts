@@ -5,7 +5,7 @@ import type { Table } from './table.ts';
 export interface DynamoDbStoreOptions extends Table, RetryOptions {
   /** The time for which finished orders are kept; without it, forever. DynamoDB's time-to-live deletes them. */
   readonly retentionMs?: number | undefined;
-  /** Orders examined for one page of a list, whether the filter keeps them or not. */
+  /** The most orders that are examined for one page of a list, whether the filter keeps them or not. */
   readonly lookedMax?: number;
 }
 

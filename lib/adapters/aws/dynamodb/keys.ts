@@ -23,7 +23,7 @@ export const keys = {
   order: (orderId: string): Key => ({ pk: partitionOf(orderId), sk: 'ORDER' }),
   state: (orderId: string): Key => ({ pk: partitionOf(orderId), sk: 'STATE' }),
   page: (orderId: string, rev: number): Key => ({ pk: partitionOf(orderId), sk: `${historyPrefix}${String(rev).padStart(10, '0')}` }),
-  /** Journal entries of one write that exceed its state's item, after the page of the same rev. */
+  /** A page of journal entries that do not fit into the state of their own write. It follows the page of the same rev. */
   overflow: (orderId: string, rev: number, part: number): Key => {
     const { pk, sk } = keys.page(orderId, rev);
     return { pk, sk: `${sk}#${String(part).padStart(2, '0')}` };
@@ -58,7 +58,7 @@ export const isCauseRecord = (sk: string): boolean => sk.startsWith('EXCEPTION#'
 export const calledIn = (sk: string): string | undefined => (sk.startsWith(calledPrefix) ? sk.slice(calledPrefix.length) : undefined);
 export const revOf = (sk: string): number => Number(sk.split('#')[1]);
 
-/** Returns the worklist partition of due orders, or of blocked ones. Sorted by time. */
+/** Returns the worklist partition of due orders, or of blocked ones. Its entries are sorted by time. */
 export const worklistKey = (worklist: 'due' | 'error', shard: number): string => `${worklist}#${shardText(shard)}`;
 export const worklistIn = (key: string): 'due' | 'error' => (key.startsWith('error') ? 'error' : 'due');
 export const worklistKeyOf = (worklist: 'due' | 'error', orderId: string): string => worklistKey(worklist, shardOf(orderId));

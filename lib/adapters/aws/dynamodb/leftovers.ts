@@ -33,13 +33,13 @@ export interface Leftovers {
   expire(orderId: string, rev: number, expiresAt: number): Promise<void>;
   /** Gives a finished called order, with all its records, an expiry, because its caller keeps it no longer. */
   release(orderId: string, expiresAt: number): Promise<void>;
-  /** Removes the expiry of all records, for the state of this rev. False if one is gone, or has another expiry. */
+  /** Removes the expiry of all records, for the state of this rev. Resolves to false if a record is gone, or has another expiry. */
   keep(orderId: string, rev: number): Promise<boolean>;
   /** Marks the records of an order without a state as expired, except for the submission. Does nothing if the submission has changed. */
   discard(submission: Item, nowSeconds: number): Promise<void>;
 }
 
-/** Records that one transaction discards, beside the submission: its limit of 4 MB holds ten items of 400 KB. */
+/** The records that one transaction discards, beside the submission. The limit of a transaction, 4 MB, holds ten items of 400 KB. */
 const discardedAtOnce = 9;
 
 export function leftoversIn({ table, withRetries }: StoreContext): Leftovers {

@@ -42,7 +42,7 @@ export function dynamoDbCreation(context: StoreContext): Pick<Store, 'create'> {
       await withRetries(() => noteDay(order.submittedAt));
       const pages = overflowItems(order.orderId, state.rev - 1, overflow);
       const first = await withRetries(() => putUnlessExists(context, { order, state, pages }));
-      // If the response to our write was lost, the existing order is our own.
+      // If the response to our write was lost, the retry finds an existing order: our own.
       const mine = state.writeIds.at(-1)?.id;
       const isOurs = mine !== undefined && first?.state.writeIds.some(({ id }) => id === mine);
       return !first || isOurs ? { outcome: 'written' } : { outcome: 'exists', order: first.order };

@@ -11,7 +11,7 @@ const conflictsMax = 8;
 const pauseMs: Backoff = { first: 20, longest: 500, jitter: [0, 1] };
 
 /** Causes of a canceled transaction that a retry may overcome. With any other cause, a retry is pointless. */
-const passing = new Set(['None', 'TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
+const transient = new Set(['None', 'TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 const conflicts = new Set(['TransactionConflictException', 'TransactionInProgressException']);
 
 /** Errors that a person must fix: no table, no permission, no valid credentials. */
@@ -49,7 +49,9 @@ export const isRefused = (error: unknown): error is TransactionCanceledException
 
 function isConflict(error: unknown): boolean {
   if (conflicts.has(nameOf(error))) return true;
-  return error instanceof TransactionCanceledException && (error.CancellationReasons ?? []).every(({ Code = 'None' }) => passing.has(Code));
+  return (
+    error instanceof TransactionCanceledException && (error.CancellationReasons ?? []).every(({ Code = 'None' }) => transient.has(Code))
+  );
 }
 
 /** Converts failures of the store. Other errors, such as bugs and invalid records, stay as they are. */

@@ -16,14 +16,14 @@ export interface IndexShape {
 }
 
 export const indexes = {
-  /** Live orders and blocked ones, by shard and time. On the state. */
+  /** Orders with a deadline and blocked ones, by shard and time. States have these attributes. */
   worklist: { name: 'worklist', partition: 'worklist', sort: 'worklistAt', sortType: 'N' },
   /**
-   * Orders in Error, pending orders and those at work without a deadline, by state and shard. On the state. The worklist cannot list them:
-   * it sorts by the next reminder, and keeps an order under `due` until its alert is sent.
+   * Orders in Error, pending orders and those at work without a deadline, by state and shard. States have these attributes. The worklist
+   * cannot list them: it sorts by the next reminder, and keeps an order under `due` until its alert is sent.
    */
   inError: { name: 'in-error', partition: 'errorShard', sort: 'listedAt', sortType: 'S' },
-  /** Orders by client and day. On the order, which never changes, so each entry is written once. */
+  /** Orders by client and day. Submissions have these attributes. They never change, so each entry is written once. */
   byClient: { name: 'by-client', partition: 'clientDay', sort: 'listedAt', sortType: 'S' },
   byDay: { name: 'by-day', partition: 'dayShard', sort: 'listedAt', sortType: 'S' },
   byReference: { name: 'by-reference', partition: 'clientReference', sort: 'listedAt', sortType: 'S' },

@@ -17,7 +17,7 @@ export const putIf = ({ client, table }: Table, item: Item, when: Condition): Pr
     client.send(new PutCommand({ TableName: table, Item: item, ...conditionInput(when), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' })),
   );
 
-/** An item with the condition under which it may be put; without one, always. */
+/** An item to put, with its condition. Without a condition, the put always succeeds. */
 export interface Put {
   readonly item: Item;
   readonly when?: Condition;
