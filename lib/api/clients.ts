@@ -65,7 +65,7 @@ const registrationOf = ({ api, caller, id, body }: Registration, before: ClientR
   reason: body.reason,
 });
 
-/** Does not name the other client: the admin looks it up in the list. */
+/** Returns the refusal of a program that acts for another client. It does not name that client: the admin finds it in the list. */
 const taken = (appClient: string): Refusal =>
   refuse('conflict', {
     errors: [{ pointer: '/appClients', code: 'taken', detail: `The program ${appClient} already acts for another client.` }],

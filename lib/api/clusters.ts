@@ -42,7 +42,7 @@ function proposedView(proposed: Proposed) {
 
 export type HistoriesCall = Call<unknown, unknown, z.output<typeof HistoriesBody>>;
 
-/** Plays a page of the orders of a cluster on its proposal. The proposal changes the newest version, and no other one. */
+/** Replays a page of the orders of a cluster on its proposal. The proposal changes the newest version, and no other one. */
 export async function replayOnProposal({ api, caller, name, id, body }: HistoriesCall, fingerprint: string): Promise<Answer | Refusal> {
   const program = programNamed(api.definitions, name, id);
   if (!program) return refuse('not-found');

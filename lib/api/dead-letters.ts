@@ -69,7 +69,7 @@ export async function discardMessage(call: Call<unknown, unknown, z.output<typeo
   return answerOf(call, 'discard', await treatOne(call, { action: 'discard', ...call.body }));
 }
 
-/** Treats the matching messages one by one: two messages of one order would race for its record. */
+/** Treats the matching messages one after the other: in parallel, two messages of one order would race for its record. */
 export async function treatMany(call: Call<unknown, unknown, z.output<typeof BulkBody>>): Promise<Answer | Refusal> {
   const { api, caller, name } = call;
   if (!isChannel(name, api)) return refuse('not-found');

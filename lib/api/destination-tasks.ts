@@ -12,7 +12,7 @@ type Resolving = Call<unknown, z.output<typeof KeyHeaders>, z.output<typeof Reso
 
 /**
  * Resolves the task of a destination that messages do not reach. A person mends the receiver, or changes the group, and acknowledges the task;
- * nothing else is an instruction about it.
+ * no other instruction fits such a task.
  */
 export async function acknowledgeDestination(call: Resolving): Promise<Answer | Refusal> {
   const { instruction, saveAs, dryRun, reason } = call.body;

@@ -83,7 +83,10 @@ interface Around {
   readonly later: readonly JournalEntry[];
 }
 
-/** Returns what shows whether an instruction helps; nothing for a kind that is not judged, or for `restart`, which leads to a new order. */
+/**
+ * Returns the watches that show whether an instruction has helped; none for a kind that is not judged, or for `restart`, which leads to a
+ * new order.
+ */
 function watchesFor(program: Program, { kind, at, after }: Given, { before, later }: Around): readonly Watch[] {
   const action = { kind, path: after?.['path'] };
   if (!isJudged(judgedAs(action)) || kind === 'restart') return [];

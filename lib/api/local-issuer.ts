@@ -10,7 +10,7 @@ import type { Issuer, Role } from './authentication.ts';
 export interface LocalIssuer extends Issuer {
   readonly audience: string;
   readonly keys: JSONWebKeySet;
-  /** Signs list cursors. */
+  /** The key that signs list cursors. */
   readonly cursorKey: Uint8Array;
   sign(token: {
     readonly role: Role;

@@ -84,7 +84,7 @@ export interface ProblemError {
   readonly detail: string;
   /** The activity that it is about. */
   readonly path?: string;
-  /** In an expression: characters from 1. */
+  /** The position in an expression, in characters from 1. */
   readonly column?: number;
 }
 

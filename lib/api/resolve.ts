@@ -65,8 +65,8 @@ async function replayed(call: Resolving, { orderId }: TaskRecord): Promise<Answe
 }
 
 /**
- * Returns the content for which the idempotency key of a call stands: with a solution, or with `saveAs`, the whole body. Otherwise it is
- * the instruction alone (nothing here), as in `POST /orders/{id}/instructions`.
+ * Returns the content for which the idempotency key of a call stands: with a solution, or with `saveAs`, the whole body. Otherwise it
+ * returns no content, and the key stands for the instruction, as in `POST /orders/{id}/instructions`.
  */
 const keyedBy = (body: Resolving['body']): Pick<Around, 'keyed'> =>
   body.solutionId === undefined && body.saveAs === undefined ? {} : { keyed: body as Json };

@@ -7,7 +7,10 @@ const retryAfterSeconds = '2';
 
 export const unavailable = refuse('unavailable', { headers: { 'retry-after': retryAfterSeconds } });
 
-/** During a rollout, a process of the newer version can soon read it. Later, the record is quarantined and operators are alerted. */
+/**
+ * Returns the refusal of a call about an unreadable record. During a rollout, a process of the newer version can soon read the record.
+ * Later it is quarantined, and operators are alerted.
+ */
 export function unreadable({ orderId, reason, newerUntil = 0 }: UnreadableRecordError, now: number): Refusal {
   if (newerUntil > now) return refuse('unavailable', { headers: { 'retry-after': rolloutRetrySeconds } });
   const detail = `The record of order ${orderId} cannot be read: ${reason}. The operators are alerted, and must act first.`;

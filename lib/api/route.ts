@@ -29,7 +29,7 @@ export interface ApiOptions {
   readonly submit: Submit;
   /** Announces bulk runs that wait for a process. Without it, they wait for the next start of their function. */
   readonly publisher?: Publisher | undefined;
-  /** Encrypt the secrets of orders and the bodies of dead letters. */
+  /** The keys that encrypt the secrets of orders and the bodies of dead letters. */
   readonly keys?: Keys | undefined;
   readonly definitions: Definitions;
   readonly config: {
@@ -47,13 +47,13 @@ export interface ApiOptions {
   readonly issuer: Issuer;
   /** The log of the audit; without one, its lines go to the log of the process. */
   readonly auditLog?: AuditLog | undefined;
-  /** Signs list cursors: the same in every process that serves one store. */
+  /** The key that signs list cursors: the same in every process that serves one store. */
   readonly cursorKey: Uint8Array;
   /** The built console; undefined if it is not built. */
   readonly console?: () => ConsoleFiles | undefined;
   /** The way in which people sign in to the console. Without it, they cannot. */
   readonly signIn?: SignIn | undefined;
-  /** Injects faults. Only the host on the machine of its operator has it. */
+  /** The experiments, which inject faults. Only a host on the machine of its operator has them. */
   readonly chaos?: Chaos | undefined;
   /** False during a shutdown: every call that needs a token is then refused. */
   readonly accepting?: () => boolean;

@@ -46,7 +46,7 @@ export function showSignIn({ api: { signIn } }: Call): Answer {
   return json(200, kind === 'local' ? { kind } : signIn);
 }
 
-/** Says as whom the caller is signed in. */
+/** Answers with the name, the roles and the groups of the caller. */
 export const showSession = ({ api, caller }: Call): Answer =>
   json(200, { subject: caller.subject, roles: [...caller.roles], groups: caller.groups, hasChaos: api.chaos !== undefined });
 

@@ -6,7 +6,7 @@ import type { LocalIssuer } from './local-issuer.ts';
 /** The sign-in of the console on the machine of its operator: a short-lived code becomes a session. */
 export interface LocalSignIn {
   readonly kind: 'local';
-  /** Returns a code for one session, good for some minutes. */
+  /** Returns a code for one session, which is valid for ten minutes. */
   code(): string;
   /** Returns the token of a new session; undefined if the code is wrong, expired or used. */
   start(code: string): Promise<string | undefined>;

@@ -63,11 +63,11 @@ export interface Operation<I extends z.ZodType, O extends z.ZodType, F extends s
    * hanging work is requested again after the deadline.
    */
   readonly heartbeats?: 'automatic' | 'manual';
-  /** Tries within one attempt, after transient failures. */
+  /** The most tries within one attempt. A try follows only a transient failure. */
   readonly attemptsMax?: number;
   /**
-   * Declares that the service is not idempotent. The step is requested again only after a TransientFailure with `nothingSent`; every other
-   * exception but a PermanentFailure leaves the outcome unknown.
+   * Declares that the service is not idempotent. The step is requested again only after a TransientFailure with `nothingSent`; after any
+   * other exception, except a PermanentFailure, the outcome is unknown.
    */
   readonly atMostOnce?: true;
   /**

@@ -49,7 +49,8 @@ export interface MessageType<B extends z.ZodType> {
   readonly body: B;
   /**
    * Handles one message. It may be called again with the same message. `PermanentFailure`: the message can never be handled.
-   * `UnprocessableMessage` and errors of the code: it is counted and redelivered. Any other exception counts as an outage.
+   * `UnprocessableMessage` and errors of the code: the failure is counted, and the message is redelivered. Any other exception counts as an
+   * outage.
    */
   handle(body: z.output<B>, context: MessageContext): Promise<unknown> | unknown;
 }

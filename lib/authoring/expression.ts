@@ -46,14 +46,14 @@ export const expression = <T>(text: string, isRelation = false): Ref<T> =>
     },
   ) as Ref<T>;
 
-/** JavaScript converts operands of operators and holes of template literals to primitives. */
+/** Throws if JavaScript converts an expression to a primitive, as it does with operands of operators and holes of template literals. */
 function refuseValue(text: string): never {
   throw new TypeError(
     `${text} is a path, not a value: it has no value while the workflow is defined. Write a condition or a calculation as cel\`\${${text}} > 5\`, and a text as text\`… \${${text}}\`.`,
   );
 }
 
-/** JavaScript iterates over the operand of `for … of` and of a spread. */
+/** Throws if JavaScript iterates over an expression, as it does in `for … of` and in a spread. */
 function refuseEntries(text: string): never {
   throw new TypeError(
     `${text} stands for a value that exists when an order runs, so it has no entries here. Run an activity for each entry with forEach(${text}, (item) => …), or read one entry as cel\`\${${text}}[0]\`.`,

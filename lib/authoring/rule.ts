@@ -106,7 +106,7 @@ interface Fields<I, K extends RuleEventKind> {
   /** The path of a step: `order/charge`. */
   readonly step?: string;
   readonly agent?: string;
-  /** Without it, the events alone decide. */
+  /** The condition under which the rule fires. Without it, the events alone decide. */
   readonly condition?: (values: RuleValues<I, NoInfer<K>>) => Expr<boolean>;
   readonly action: RuleActionOf<NoInfer<K>> | ((values: RuleValues<I, NoInfer<K>>) => RuleActionOf<NoInfer<K>>);
   /** The executor of a `task` or a `handle`. */

@@ -23,7 +23,7 @@ export interface StepActivity<out F extends string, O> extends AnsweringActivity
   within(seconds: number): StepActivity<F, O>;
   /**
    * Says what the workflow expects of the answer: `.expecting((output) => greaterThan(output.amount, 0), 'an amount above 0')`. Any other
-   * answer is the fault `InvalidReply`. The effect of the step exists nevertheless, and is undone like any other.
+   * answer raises the fault `InvalidReply`. The effect of the step exists nevertheless, and is undone like any other.
    */
   expecting(condition: (output: Ref<O>) => Expr<boolean>, what: string): StepActivity<F, O>;
   /**

@@ -36,7 +36,7 @@ type Complete<F extends string, P extends string> = [Unhandled<F, P>] extends [n
   : { 'neither handled here nor sent to an operator': Unhandled<F, P> };
 
 interface Options<O extends z.ZodType, P extends string, C extends string> {
-  /** Whole number from 1. Orders stay with the version that they started on. */
+  /** The version, a whole number from 1. Orders stay with the version that they started on. */
   readonly version: number;
   /** Schema of the order's body. */
   readonly order: O;
@@ -50,7 +50,7 @@ interface Options<O extends z.ZodType, P extends string, C extends string> {
   readonly onExhausted?: OnExhausted;
   /** With `onExhausted: 'wait'`: seconds until a step above the failure limit is requested again. At most a year. */
   readonly longWaitSeconds?: number;
-  /** Whom the tasks of its orders are for, when they are due, and who hears of one that nobody takes. */
+  /** The people for whom the tasks of its orders are, when tasks are due, and who hears of a task that nobody takes. */
   readonly people?: People;
 }
 

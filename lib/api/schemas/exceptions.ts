@@ -57,7 +57,7 @@ export const Exception = z.strictObject({
   taskId: z.string().optional(),
 });
 
-/** Types that the engine itself gives a meaning. */
+/** Types of faults to which the engine gives a meaning. People may not raise them. */
 const reserved: ReadonlySet<string> = new Set(['Engine', 'Transient', 'OperatorAsked']);
 
 export const RaiseBody = z.strictObject({

@@ -40,7 +40,7 @@ interface ServeOptions {
   readonly signal?: AbortSignal;
   /** Message group of the request. Its reply and its heartbeats carry the same group. */
   readonly group?: string;
-  /** The queue has delivered the request before. */
+  /** Whether the queue has delivered the request before. */
   readonly redelivered?: boolean;
 }
 

@@ -21,7 +21,7 @@ export type Trouble = {
   | { readonly what: 'failed to cancel'; readonly error: unknown }
   /** The agent refused the input or the output, which does not fit the operation's schema. */
   | { readonly what: 'was refused'; readonly result: Result }
-  /** It gave no answer before the deadline. */
+  /** The operation gave no answer before the deadline. */
   | { readonly what: 'was silent' }
 );
 
