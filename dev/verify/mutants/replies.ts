@@ -72,6 +72,13 @@ export const moreReplies: readonly Mutant[] = [
     replace: 'const before = await callKeys.before(orderId, { ...loaded.instance, keys: [] }, key);',
   },
   {
+    name: 'a repeated instruction counts again',
+    why: 'an order does not keep the keys of instructions, so a caller that got no answer and repeats its call instructs the order twice',
+    file: 'lib/roles/scheduler/apply-message.ts',
+    find: 'const noted = addFacts({ ...draft, instance: withKey(draft.instance, key) }, [given]);',
+    replace: 'const noted = addFacts({ ...draft, instance: withKey(draft.instance, undefined && key) }, [given]);',
+  },
+  {
     name: 'agent replies after its deadline',
     why: 'an agent replies although another attempt may run by now',
     file: 'lib/roles/agent/agent.ts',

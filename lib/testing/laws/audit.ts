@@ -6,7 +6,7 @@ type Written = Extract<Observation, { type: 'written' }>;
 
 /**
  * An instruction of an operator has one entry in the audit, and the entry is part of the write that applies it (A5). The law
- * `instructions` compares each answer with the write that applied the instruction.
+ * `instructions` says that no instruction is applied twice, and compares each answer with the write that applied the instruction.
  */
 export const audit = ({ audits }: Pick<Setting, 'audits'>): Law => ({
   name: 'audit',

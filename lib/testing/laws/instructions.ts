@@ -11,12 +11,13 @@ import { type Law, on, type Setting } from './law.ts';
 type Given = Extract<JournalEntry, { type: 'InstructionGiven' }>;
 type Instructed = Extract<Observation, { type: 'instructed' }>;
 type Previewed = Extract<Observation, { type: 'previewed' }>;
+type Write = Pick<StateRecord, 'orderId' | 'rev' | 'lastBy'>;
 /** The write that applied each instruction, by its reason. */
-type Applied = Map<string, Pick<StateRecord, 'rev' | 'lastBy'>>;
+type Applied = Map<string, Write>;
 
 /**
- * An instruction is answered `done` exactly if it was applied, and refused only if it is not feasible. Its effect is the one that its dry
- * run showed (L10).
+ * An instruction is applied once, however often it was sent. It is answered `done` exactly if it was applied, and refused only if it is not
+ * feasible. Its effect is the one that its dry run showed (L10).
  */
 export function instructions(setting: Pick<Setting, 'signals'>): Law {
   const previewed = new Map<string, Previewed>();
@@ -29,10 +30,14 @@ export function instructions(setting: Pick<Setting, 'signals'>): Law {
       if (observation.type !== 'written') return undefined;
       const order = history.orders.get(observation.after.orderId);
       const given = order?.newFacts.find((fact) => fact.type === 'InstructionGiven');
+      const earlier = given && applied.get(given.reason);
       if (given) applied.set(given.reason, observation.after);
       if (!order || !given || !observation.before || order.damagedAt !== undefined) return undefined;
       const wrong =
-        notFeasible(given, observation.before, order) ?? wrongEffect(given, order) ?? unlikePreview(previewed.get(given.reason), order);
+        appliedBefore(given, observation.after, earlier) ??
+        notFeasible(given, observation.before, order) ??
+        wrongEffect(given, order) ??
+        unlikePreview(previewed.get(given.reason), order);
       return wrong && `order ${order.orderId}: instruction ${given.kind} (${given.reason}) ${wrong}`;
     }),
   };
@@ -40,6 +45,15 @@ export function instructions(setting: Pick<Setting, 'signals'>): Law {
 
 interface Known extends Pick<Setting, 'signals'> {
   readonly applied: Applied;
+}
+
+/** Whether the operator of the world gives it: the reason of each such instruction is its own. */
+const isNumbered = ({ by, reason }: Given): boolean => by === 'operator' && /^[a-z]+-\d+$/.test(reason);
+
+/** Returns where an instruction was applied before. An order under a reused key begins again at the first revision. */
+function appliedBefore(given: Given, { orderId, rev }: StateRecord, earlier: Write | undefined): string | undefined {
+  if (!isNumbered(given) || earlier?.orderId !== orderId || earlier.rev >= rev) return undefined;
+  return `was applied at rev ${earlier.rev}, and again at rev ${rev}`;
 }
 
 /** Returns why the instruction should have been refused in the state before it. */
@@ -151,7 +165,7 @@ function wrongAnswer(observation: Instructed, history: History, { applied, signa
 }
 
 /** Whether a refusal is correct although the instruction was applied: this try read the order before another try was applied. */
-const isOvertaken = ({ id, revAtStart, outcome }: Instructed, write: Pick<StateRecord, 'rev' | 'lastBy'> | undefined): boolean =>
+const isOvertaken = ({ id, revAtStart, outcome }: Instructed, write: Write | undefined): boolean =>
   write !== undefined &&
   ['infeasible', 'invalid', 'not-found'].includes(outcome) &&
   (revAtStart === undefined || revAtStart < write.rev) &&
