@@ -12,7 +12,7 @@ interface Ports {
   readonly schedulerQueues: readonly string[];
 }
 
-/** A queue of the scheduler with older messages is behind. */
+/** A queue of the scheduler is behind if a message has waited longer than this. */
 const olderThanMs = 10_000;
 /** Messages that count as a backlog where the queue does not tell how old they are. */
 const manyMin = 20;

@@ -165,7 +165,7 @@ export const needsWork = (run: BulkRun): boolean => isActive(run) || run.heldBy 
 
 const isActive = (run: BulkRun): boolean => run.state === 'preparing' || run.state === 'running' || pausesItself(run);
 
-/** Whether a process may take a run now: it needs one, and has none, or one whose lease is over. */
+/** Whether a process may take a run now: the run needs a process, and no process has its lease. */
 export const isFree = (run: BulkRun, now: number): boolean =>
   (run.heldBy === null || run.heldUntil <= now) && (isActive(run) || run.heldBy !== null || (run.verifyAt !== null && run.verifyAt <= now));
 

@@ -87,7 +87,7 @@ export function createBulkRunner(ports: BulkRunnerPorts): BulkRunner {
           if (isOver()) return void (await allSettledOrThrow([...running]));
         }
       } finally {
-        // Also after an error: Lambda would freeze what still runs.
+        // Waits also after an error: Lambda would freeze the work that still runs.
         await Promise.allSettled(running);
       }
     },

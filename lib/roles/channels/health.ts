@@ -43,7 +43,7 @@ export function createChannelHealth(options: ChannelHealthOptions): ChannelHealt
   async function reportClosing(state: ChannelState): Promise<void> {
     telemetry.count('channelClosed');
     telemetry.log('error', 'closed channel', { channel: state.channel, reason: state.reason });
-    // The two are independent. If one fails, the supervisor repeats it.
+    // The announcement and the change of the consumers are independent. If one fails, the supervisor repeats it.
     await allSettledOrThrow([
       unlessUnavailable(state.channel, () => announceClosing(state, options)),
       unlessUnavailable(state.channel, async () => consumers?.set(state.queues, 'closed')),

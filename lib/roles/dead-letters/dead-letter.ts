@@ -23,7 +23,7 @@ export interface DeadLetter {
   readonly bytes?: number;
   /** Size of the whole body, if the body is too large to be kept even when compressed. */
   readonly cut?: { readonly bytes: number };
-  /** The text of the message was erased with the secrets of its order. */
+  /** Whether the text of the message was erased with the secrets of its order. */
   readonly erased?: true;
   readonly reason: string;
   /** The last ten attempts, oldest first. `failures` counts all of them. */
@@ -53,7 +53,7 @@ export interface Handling {
 export const deadLetterId = ({ queue, sentAt, messageId }: Pick<DeadLetter, 'queue' | 'sentAt' | 'messageId'>): string =>
   `${new Date(sentAt).toISOString().replaceAll(/[-:.]/g, '')}-${queue}-${messageId}`.replaceAll(/[^A-Za-z0-9_-]/g, '_');
 
-/** Leaves room for the other fields below DynamoDB's limit of 400 KB. */
+/** The largest body. It leaves room for the other fields below DynamoDB's limit of 400 KB. */
 export const bodyBytesMax = 360 * 1024;
 export const cutCharacters = 32 * 1024;
 

@@ -20,7 +20,7 @@ export interface HandOverPorts {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly definitions: Definitions;
-  /** Encrypt messages from outside, which hold secrets as their senders wrote them. */
+  /** The keys that encrypt messages from outside, which hold secrets as their senders wrote them. */
   readonly keys?: Keys | undefined;
 }
 

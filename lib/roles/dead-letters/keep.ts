@@ -24,7 +24,7 @@ export interface DeadLetterPorts {
   readonly app: App;
   readonly store: Documents & Pick<Store, 'client' | 'head'>;
   readonly queues: Pick<Queues, 'send'>;
-  /** Encrypt the bodies. Absent: they are stored as they came. */
+  /** The keys that encrypt the bodies. Absent: the bodies are stored in plain text. */
   readonly keys?: Keys | undefined;
   readonly publisher: Publisher;
   readonly clock: Clock;

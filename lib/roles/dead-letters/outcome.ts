@@ -19,7 +19,7 @@ import type { Outages } from './outages.ts';
 import { redeliverSoon } from './redelivery-delay.ts';
 
 export interface FailurePolicyPorts extends HandOverPorts {
-  /** For how many milliseconds a message of this queue is invisible while a process works on it. */
+  /** Returns the time, in milliseconds, for which a message of this queue is invisible while a process works on it. */
   readonly visibilityMsOf: (queue: string) => number;
   readonly channelHealth: ChannelHealth;
   readonly outages: Outages;

@@ -31,7 +31,7 @@ export interface HandlingPorts {
   readonly definitions: Definitions;
   readonly defaultWorkflow: string;
   readonly submit: Submit;
-  /** Decrypt the bodies of dead letters. */
+  /** The keys that decrypt the bodies of dead letters. */
   readonly keys?: Keys | undefined;
 }
 

@@ -26,8 +26,8 @@ interface Extent {
 }
 
 /**
- * Plays a page of the orders that have had an exception of a fingerprint on another definition, the newest exception first, and changes
- * nothing. Each order is played once. Exceptions that a rule has handled needed no person, and orders that cannot be read tell nothing:
+ * Replays, on another definition, a page of the orders that have had an exception of a fingerprint, the newest exception first. It changes
+ * nothing. Each order is replayed once. Exceptions that a rule has handled needed no person, and orders that cannot be read tell nothing:
  * both are left out, so a page may hold fewer orders than `limit`.
  */
 export async function replayCluster(
@@ -38,7 +38,7 @@ export async function replayCluster(
 ): Promise<{ readonly items: readonly ReplayedOrder[]; readonly next?: string }> {
   const { items: exceptions, next } = await listExceptions(ports.store, { fingerprint }, extent);
   const items: ReplayedOrder[] = [];
-  // One after the other: each play uses the processor, and other API calls wait for it.
+  // The orders are replayed one after the other: a replay uses the processor, and other API calls wait for it.
   for (const exception of exceptions) {
     const replayed = exception.handling?.by === 'rule' ? undefined : await replayOne(exception, target, ports);
     if (replayed) items.push(replayed);

@@ -29,7 +29,7 @@ export interface Cause {
   readonly isUndo?: true;
   /** The wishes of a rule for the task, and the rules that did not act. */
   readonly wishes?: TaskWishes | undefined;
-  /** Whom the task is for. */
+  /** The people for whom the task is. */
   readonly people?: People | undefined;
   /** The cause has a task alone, which a rule has asked for, and no exception. */
   readonly isTaskAlone?: true;

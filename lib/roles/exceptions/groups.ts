@@ -15,12 +15,12 @@ export interface ExceptionGroup {
   readonly class: FaultClass;
   readonly workflow: string;
   readonly step: string | null;
-  /** Of the last 30 days, or since the given time. */
+  /** The number of its exceptions in the last 30 days, or since the given time. */
   readonly count: number;
   readonly open: number;
   readonly firstAt: number;
   readonly lastAt: number;
-  /** The last 24 hours, the oldest first. */
+  /** The number of its exceptions in each of the last 24 hours, the oldest first. */
   readonly perHour: readonly number[];
   readonly sampleOrderId: string;
   readonly sampleMessage: string;

@@ -69,7 +69,7 @@ async function alike(from: readonly List[], filter: ExceptionFilter, { after, li
   return { items: page.items, ...(end === 'full' && page.last !== undefined ? { next: page.last } : {}) };
 }
 
-/** Walks the days back from the newest one, until a page is full, enough records were looked at, or the oldest day is done. */
+/** Walks the days back from the newest one, until a page is full, enough records were examined, or the oldest day is done. */
 async function walk(filter: ExceptionFilter, { after, limit, now }: Extent, store: Documents): Promise<ExceptionPage> {
   const page = emptyPage<ExceptionRecord>(limit, after);
   const oldest = dayOf(filter.since ?? now - groupDays * dayMs);

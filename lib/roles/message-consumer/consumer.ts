@@ -19,7 +19,7 @@ export interface ConsumerPorts {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly credentials: Credentials;
-  /** Returns the orders at hand while a message is handled. */
+  /** Returns the access to orders that a handler has while it handles a message. */
   readonly ordersFor: (messageId: string) => ClientOrders;
   /** A number from 0 to 1, for jitter. */
   readonly random?: () => number;

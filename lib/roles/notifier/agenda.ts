@@ -14,7 +14,10 @@ export type AgendaSubject =
       readonly collection: string;
       readonly id: string;
       readonly isNew: boolean;
-      /** The rules have been asked about its empty group: the number of the exception for which it was handed over last, 0 without one. */
+      /**
+       * Present after the rules were asked about its empty group: the number of the exception for which the task was handed over last, or
+       * 0.
+       */
       readonly asked?: number;
     }
   | { readonly what: 'notice'; readonly group: string; readonly key: string }
@@ -66,7 +69,10 @@ export interface Agenda {
   /** Puts an entry. If the same one is there already, its rev rises, so that a process that read it before cannot remove it. */
   put(at: number, subject: AgendaSubject): Promise<void>;
   remove(entry: Pick<AgendaEntry, 'document'>): Promise<void>;
-  /** Moves an entry to another time, or to its own if the clock has gone back. After a crash there may be two, and the record decides. */
+  /**
+   * Moves an entry to another time. At its own time (the clock has gone back), it stays. After a crash there may be two: the record
+   * decides.
+   */
   move(entry: AgendaEntry, at: number): Promise<void>;
 }
 

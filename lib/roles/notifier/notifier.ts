@@ -17,7 +17,7 @@ import { newsOf, type TaskEntry } from './task-news.ts';
 
 export interface NotifierOptions {
   readonly store: Documents & Tallies;
-  /** Announces reminders. */
+  /** The event bus on which reminders are announced. */
   readonly publisher: Publisher;
   readonly sender: Sender;
   readonly clock: Clock;
@@ -102,7 +102,10 @@ export function createNotifier(options: NotifierOptions): Notifier {
   };
 }
 
-/** Returns entries that may be looked at side by side. The notices of one group take from one allowance, so they come in turn. */
+/**
+ * Returns lists of entries. The lists are handled side by side, the entries of one list in turn. The notices of one group take from one
+ * allowance, so one list has them all.
+ */
 function queuesIn(entries: readonly AgendaEntry[]): Iterable<readonly AgendaEntry[]> {
   const others = entries.filter((entry) => !isOfTask(entry));
   return Map.groupBy(others, ({ subject, document }) => (subject.what === 'notice' ? `group ${subject.group}` : document.id)).values();

@@ -16,7 +16,7 @@ export type TaskEntry = AgendaEntry & { readonly subject: Extract<AgendaSubject,
 export interface TaskNewsOptions extends GroupPorts {
   readonly store: Pick<Documents, 'document' | 'putDocument'>;
   readonly agenda: Agenda;
-  /** Receive the reports about questions that nobody takes. */
+  /** The queues that receive the reports about questions that nobody takes. */
   readonly queues: Pick<Queues, 'send'>;
   readonly publisher: Publisher;
   readonly now: number;

@@ -71,7 +71,7 @@ interface Ports {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly definitions: Pick<Definitions, 'catalog' | 'program' | 'newest'>;
-  /** Encrypt the secrets of signals and answers. Absent: they are stored as they come. */
+  /** The keys that encrypt the secrets of signals and answers. Absent: these secrets are stored in plain text. */
   readonly keys?: Keys | undefined;
   /** Names this host in claims and leases. */
   readonly hostId: string;

@@ -157,7 +157,7 @@ class Fold {
     return 1;
   }
 
-  /** Whether events were kept for the adjacent expiry notes from this line on. */
+  /** Whether the journal has kept an event for the expiry notes that follow one another from this line on. */
   private isKept(line: StoredEntry): boolean {
     const end = this.lines.findIndex((each, index) => index >= this.at && !isExpiry(each));
     const run = this.lines.slice(this.at, end < 0 ? undefined : end);

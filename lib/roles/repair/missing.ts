@@ -43,7 +43,7 @@ async function causeRecords(orderId: string, store: Pick<Store, 'listed'>): Prom
   return (await allSettledOrThrow([read('EXCEPTION'), read('TASK')])).flatMap(({ items }) => items);
 }
 
-/** Stand for the limits of the lost state, which are unknown. They are never used, because a person ends the order. */
+/** Stand-ins for the limits of the lost state, which are unknown. They are never used, because a person ends the order. */
 const unknownLimits = { stepMs: 60_000, maxFailures: 3 };
 
 /** Returns a state that stands for the missing one: claimed at some time, with counters above all that any process has seen. */

@@ -12,7 +12,7 @@ import type { OrderFact, StoredEntry } from '#roles/scheduler/instance';
  * because the facts would fit several states.
  */
 
-/** Lines that leave out what the event said. */
+/** Lines from which the content of their event does not follow. */
 const untold: ReadonlySet<OrderFact['type']> = new Set([
   'SignalReceived',
   'LateResult',

@@ -12,7 +12,7 @@ import { needsJournal } from './recover-by-rule.ts';
 import type { Happened } from './rule-events.ts';
 import { watch } from './rule-watches.ts';
 
-/** Carries out the decision of a rule about an event that is no exception. */
+/** Carries out the decision of a rule about an event that is not an exception. */
 export function actOnEvent(draft: Draft, { event, path }: Happened, decision: Decision): Draft {
   const { ruleId, version, action } = decision;
   if (action.kind === 'handle') return handed(draft, { event, ...(path === undefined ? {} : { path }) }, decision);

@@ -162,7 +162,7 @@ export function refusalOf(draft: Draft, blocked: Blocked, action: DecidedAction)
   return action.kind === 'skip' ? outputProblem(draft, node, action.output) : inputProblem(draft, node, action.input);
 }
 
-/** Returns why the order cannot keep the signal of a rule. A finished order hears no signals. */
+/** Returns why the order cannot keep the signal of a rule. A finished order takes no signals. */
 function signalRefusal(draft: Draft, { name, payload }: Extract<DecidedAction, { kind: 'signal' }>): string | undefined {
   const { phase, signals = [] } = draft.instance.state;
   if (phase === 'closed' || applyEvent(draft, { type: 'signaled', name, payload }) !== draft) return undefined;

@@ -70,9 +70,9 @@ export const isHeldByOther = ({ heldBy, heldUntil }: Pick<StateHead, 'heldBy' | 
 
 /** A person's lock is a lease whose holder is the person (LOCK). Meanwhile, hosts write the order only for API calls of that person. */
 const prefix = 'person:';
-/** Replaces the holder when a person gives up a lock, until the next write has taken up the messages that came during the lock. */
+/** The value of `heldBy` after a person has given up a lock, until the next write has taken up the messages that came during the lock. */
 export const releasedHolder = 'released';
-/** Replaces the prefix in the same way when the time of a lock is over. The id of the person stays. */
+/** The prefix of `heldBy` after the time of a lock was over, until the same write. The id of the person follows it. */
 const expired = 'expired:';
 
 export const personHolder = (subject: string): string => prefix + subject;

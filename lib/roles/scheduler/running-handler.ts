@@ -11,6 +11,6 @@ export interface RunningHandler {
   readonly place: string;
   /** The path at which this order goes on when its handler has ended; only with `control: 'resumed'`. */
   readonly path?: string;
-  /** A person has given it to an order that is finished. If it does not complete, a person hears of it. */
+  /** Whether a person has given the handler to a finished order. If the handler does not complete, a person hears of it. */
   readonly ofFinished?: true;
 }

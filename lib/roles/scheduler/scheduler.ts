@@ -34,7 +34,7 @@ export interface SchedulerOptions {
   readonly lockPolicy?: LockPolicy;
   /** The rules to ask about exceptions and other events, and their figures. Absent: no rule is asked. */
   readonly rules?: SchedulerRules;
-  /** Whom the tasks of a workflow are for. */
+  /** Returns the people for whom the tasks of a workflow are. */
   readonly peopleFor?: PeopleFor;
   /**
    * Called for each order that is blocked by an unhandled fault, as the event `workflowTerminated` says (F-62). The scheduler logs its errors.

@@ -80,7 +80,7 @@ export interface Settings {
   readonly isInput: (agent: string, operation: string, input: Json) => boolean;
   /** Set after a plan turned out to be too large. */
   readonly byteBudget?: ByteBudget | undefined;
-  /** Whom the tasks of a workflow are for. */
+  /** Returns the people for whom the tasks of a workflow are. */
   readonly peopleFor?: PeopleFor | undefined;
   /** The rules that are asked about events of the order. Absent: none. */
   readonly rules?: RuleSet | undefined;

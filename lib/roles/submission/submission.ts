@@ -45,7 +45,7 @@ export interface SubmissionOptions {
   readonly scheduler: Scheduler;
   readonly definitions: Definitions;
   readonly clock: Clock;
-  /** Absent: secrets are stored as they come. */
+  /** The keys that encrypt secrets. Absent: secrets are stored in plain text. */
   readonly keys?: Keys | undefined;
   readonly defaultWorkflow: string;
   readonly claimOnSubmit: boolean;

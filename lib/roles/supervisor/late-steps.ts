@@ -14,7 +14,7 @@ export interface LateStepsOptions {
   readonly backlog: Pick<BacklogMonitor, 'saw' | 'behindWith'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly telemetry: Telemetry;
-  /** Whom the tasks of a workflow are for. */
+  /** Returns the people for whom the tasks of a workflow are. */
   readonly peopleFor?: PeopleFor | undefined;
 }
 

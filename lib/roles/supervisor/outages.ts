@@ -6,7 +6,7 @@ import type { Store } from '#ports/store';
 import { type Closures, closures, isShut, outageOf } from '#roles/channels/state';
 import type { Outage } from './judge.ts';
 
-/** The age at which channels and circuit breakers are read again: a long pass, or one that stood still, must not count by old ones. */
+/** The age at which channels and circuit breakers are read again: a long pass, or one that stood still, must not judge by old ones. */
 const freshMs = 10_000;
 
 /** The outages of one pass. It reads each record once in ten seconds, and circuit breakers only if a step is late. */

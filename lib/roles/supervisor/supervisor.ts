@@ -36,9 +36,9 @@ export interface SupervisorOptions {
   readonly replyQueues?: readonly string[];
   /** Interval between passes. If most late steps were not seen within it, the system is slow, and no step counts as late. */
   readonly periodMs?: number;
-  /** Whom the tasks of a workflow are for: the supervisor itself knows no workflow. */
+  /** Returns the people for whom the tasks of a workflow are: the supervisor itself knows no workflow. */
   readonly peopleFor?: PeopleFor;
-  /** Returns the times that orders of a workflow should know. A sweep wakes the orders that do not know them. */
+  /** Resolves to the keys of the rules about times. A sweep wakes the orders whose deadlines were planned with another key. */
   readonly ruleTimers?: (() => Promise<TimersOf>) | undefined;
   /** Orders that are examined at a time. */
   readonly pageSize?: number;
@@ -53,7 +53,7 @@ export interface Supervisor {
   sweep(stopping?: AbortSignal): Promise<SupervisorPass>;
 }
 
-/** Returns a key for the times at which rules must be asked about orders of this workflow; undefined if no rule needs that. */
+/** Returns a key that stands for the rules about ages and late steps of this workflow's orders; undefined if there are none. */
 export type TimersOf = (workflow: string) => string | undefined;
 
 /** The parts that a sweep adds to the check of an order. */
@@ -172,7 +172,10 @@ function createExamination({
   };
 }
 
-/** Returns the key of the times that the order does not know: it has not been written since the rules changed. */
+/**
+ * Returns the key of the present rules if the order's deadlines were planned with another one: no write has followed the change of the
+ * rules.
+ */
 function unknownTimers(head: StateHead, timersOf: TimersOf): string | undefined {
   const key = timersOf(head.workflow.name);
   const isWaiting = head.processState !== 'Processed' && !head.suspended && head.heldBy === null;
