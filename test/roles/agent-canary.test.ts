@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { TransientFailure } from 'redress';
 import type { TestSystem } from 'redress/testing';
+import { openEmbedded } from '#adapters/sqlite/open';
+import { manualClock } from '#ports/clock';
 import { queueNames } from '#ports/messages';
+import { createTelemetry } from '#ports/telemetry';
+import { CircuitGuard } from '#roles/agent/circuit-guard';
 import { closeChannel, openChannel } from '#roles/channels/operate';
 import { lineOf, reaches, started, submitted } from './support.ts';
 
@@ -51,5 +55,27 @@ describe('an agent whose channel is opened with a canary', () => {
     await system.clock.advance(10_000);
     await opened();
     assert.equal(await mostBeforeAnswer(), 1);
+  });
+
+  test('F-108: serves another request after a pause if the process of the first one has died, so the channel is not stuck', async (t) => {
+    const clock = manualClock();
+    const { store, database } = openEmbedded(':memory:', { clock });
+    t.after(() => database.close());
+    const change = () => ({ by: 'olga', reason: 'mended?', now: clock.now() });
+    await closeChannel('worker', queueNames.requests('worker'), change(), store);
+    await clock.advance(60_000);
+    await openChannel('worker', { ...change(), canary: true }, store);
+    const options = { breakers: store, clock, telemetry: createTelemetry({ level: 'off' }), random: () => 0.5 };
+    const [dying, other] = [new CircuitGuard('worker', options), new CircuitGuard('worker', options)];
+    const permitOf = (guard: CircuitGuard) => guard.acquirePermit({ orderId: 'any', client: 'acme' }, { repeated: false });
+    assert.equal((await permitOf(dying))?.isProbe, true);
+    assert.equal(await permitOf(other), undefined);
+    await clock.advance(9_000);
+    assert.equal(await permitOf(other), undefined, 'the canary may still be at work');
+    await clock.advance(1_000);
+    const next = await permitOf(other);
+    assert.equal(next?.isProbe, true);
+    await next?.answered();
+    assert.notEqual((await store.breaker('worker'))?.closedAt, null);
   });
 });
