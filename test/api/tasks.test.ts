@@ -157,6 +157,35 @@ describe('the tasks of people', () => {
     assert.deepEqual([refused.status, refused.json.errors[0].detail], [409, 'olga has resolved the task, so it needs nobody any more.']);
   });
 
+  test('F-153: resolved ones come newest first, also those of one fingerprint or order, and on pages', async () => {
+    const system = startApi();
+    const { ask, clock, answer, orderInError } = system;
+    const decide = async (orderId: string, kind: string) => {
+      await clock.advance(1000);
+      const etag = (await ask('GET', `/orders/${orderId}`, operator)).headers.get('etag') ?? '';
+      const body = { kind, reason: 'no stock' };
+      assert.equal(
+        (await ask('POST', `/orders/${orderId}/instructions`, { ...operator, headers: { 'if-match': etag }, body })).status,
+        202,
+      );
+    };
+    const orderId = await orderInError('a');
+    const { json: order } = await ask('GET', `/orders/${orderId}`, operator);
+    await decide(orderId, 'resubmit');
+    await answer('payment', { status: 'failed', fault: { type: 'CardDeclined', class: 'unexpected', permanent: true, message: 'no' } });
+    const other = await taskIn(system, 'b');
+    await decide(other.orderId, 'terminate');
+    await decide(orderId, 'terminate');
+    const [first, second] = [1, 2].map((seq) => String(order.taskId).replace(/_\d+$/, `_${seq}`));
+    const { fingerprint } = (await ask('GET', `/tasks/${first}`, operator)).json;
+    const alike = `?state=resolved&fingerprint=${fingerprint}`;
+    assert.deepEqual(await idsIn(ask, '?state=resolved'), [second, other.id, first]);
+    assert.deepEqual(await idsIn(ask, alike), [second, other.id, first]);
+    assert.deepEqual(await idsIn(ask, `?state=resolved&orderId=${orderId}`), [second, first]);
+    for (const query of [alike, `?state=resolved&orderId=${orderId}`]) assert.deepEqual((await idsIn(ask, `${query}&limit=1`)).length, 1);
+    assert.deepEqual(await idsIn(ask, `?state=resolved&orderId=${orderId}&limit=1`), [second]);
+  });
+
   test('are for operators, and viewers read them; a bad call names the place and changes nothing', async () => {
     const system = startApi();
     const { ask } = system;

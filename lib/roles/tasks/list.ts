@@ -43,20 +43,23 @@ type Ports = Pick<Documents, 'document' | 'listed'>;
 export async function listTasks(store: Ports, filter: TaskFilter, extent: Extent): Promise<TaskPage> {
   if (isContradiction(filter)) return { items: [] };
   const fits = (task: TaskRecord): boolean => matches(task, filter, extent.now);
-  if (filter.orderId !== undefined) return ofOrder(store, filter.orderId, fits, extent);
-  if (filter.fingerprint !== undefined) return alike(store, filter.fingerprint, filter.state, fits, extent);
+  const { orderId, fingerprint } = filter;
+  if (orderId !== undefined) return ofOrder(store, { ...filter, orderId }, fits, extent);
+  if (fingerprint !== undefined) return alike(store, { ...filter, fingerprint }, fits, extent);
   const page = emptyPage<TaskRecord>(extent.limit, extent.after);
   const pick = (document: Document): TaskRecord | undefined => (fits(taskIn(document)) ? taskIn(document) : undefined);
   const found = listsFor(filter);
   if (found === 'days') return walk(store, page, pick, extent);
   const read = {
     lists: found,
-    order: filter.state === 'resolved' ? ('descending' as const) : ('ascending' as const),
+    order: orderOf(filter),
     ...(filter.overdue ? { to: timeStart(extent.now) } : {}),
     pick,
   };
   return paged(page, await fillPage(store, read, page));
 }
+
+const orderOf = ({ state }: TaskFilter): 'ascending' | 'descending' => (state === 'resolved' ? 'descending' : 'ascending');
 
 const paged = ({ items, last }: FilledPage<TaskRecord>, end: 'full' | 'end'): TaskPage => ({
   items,
@@ -113,36 +116,41 @@ async function walk(
 
 type Fits = (task: TaskRecord) => boolean;
 
-/** Lists the tasks of one order, from the order's own partition. */
-async function ofOrder(store: Ports, orderId: string, fits: Fits, { after, limit }: Extent): Promise<TaskPage> {
-  const list = { index: 'collection', name: collections.order(orderId) } as const;
+/** Lists the tasks of one order, from the order's own partition. Pages follow their numbers; the tasks of one page are sorted by time. */
+async function ofOrder(
+  store: Ports,
+  filter: TaskFilter & { readonly orderId: string },
+  fits: Fits,
+  { after, limit }: Extent,
+): Promise<TaskPage> {
+  const list = { index: 'collection', name: collections.order(filter.orderId) } as const;
+  const order = orderOf(filter);
   const [from, to] = ['TASK#', 'TASK#:'];
   const items: TaskRecord[] = [];
   for (let position = after, looked = 0; ; ) {
-    const read = { list, order: 'ascending', from, to, limit, ...(position === undefined ? {} : { after: position }) } as const;
+    const read = { list, order, from, to, limit, ...(position === undefined ? {} : { after: position }) } as const;
     const page = await store.listed(read);
     for (const document of page.items) {
       position = document.id;
       looked++;
       if (!isTombstone(document) && fits(taskIn(document))) items.push(taskIn(document));
-      if (items.length >= limit) return { items: byDue(items), next: position };
+      if (items.length >= limit) return { items: byTime(items, order), next: position };
     }
-    if (page.next === undefined) return { items: byDue(items) };
-    if (looked >= lookedMax) return { items: byDue(items), next: page.next };
+    if (page.next === undefined) return { items: byTime(items, order) };
+    if (looked >= lookedMax) return { items: byTime(items, order), next: page.next };
     position = page.next;
   }
 }
 
-/** Lists the tasks of alike exceptions. Pages follow the times of the exceptions; the tasks of one page are sorted by their due times. */
+/** Lists the tasks of alike exceptions. Pages follow the times of the exceptions; the tasks of one page are sorted by time. */
 async function alike(
   store: Ports,
-  fingerprint: string,
-  state: TaskState | undefined,
+  filter: TaskFilter & { readonly fingerprint: string },
   fits: Fits,
   { after, limit }: Extent,
 ): Promise<TaskPage> {
-  const exceptions = lists.exceptionsAlike(fingerprint, state === 'resolved' ? 'handled' : 'open');
-  const order = state === 'resolved' ? ('descending' as const) : ('ascending' as const);
+  const exceptions = lists.exceptionsAlike(filter.fingerprint, filter.state === 'resolved' ? 'handled' : 'open');
+  const order = orderOf(filter);
   const items: TaskRecord[] = [];
   for (let position = after, looked = 0; ; ) {
     const page = emptyPage<ExceptionRecord>(limit - items.length, position);
@@ -151,8 +159,9 @@ async function alike(
     items.push(...tasks.flatMap((task) => (task && fits(task) ? [task] : [])));
     position = page.last;
     looked += page.looked;
-    if (end === 'end') return { items: byDue(items) };
-    if (items.length >= limit || looked >= lookedMax) return { items: byDue(items), ...(position === undefined ? {} : { next: position }) };
+    if (end === 'end') return { items: byTime(items, order) };
+    if (items.length >= limit || looked >= lookedMax)
+      return { items: byTime(items, order), ...(position === undefined ? {} : { next: position }) };
   }
 }
 
@@ -162,5 +171,6 @@ async function taskAt(store: Ports, orderId: string, seq: number): Promise<TaskR
   return document && !isTombstone(document) ? taskIn(document) : undefined;
 }
 
-const byDue = (tasks: readonly TaskRecord[]): readonly TaskRecord[] =>
-  tasks.toSorted((one, other) => (sortOfTask(one) < sortOfTask(other) ? -1 : 1));
+/** Sorts tasks by the time at which they are due, or at which they were resolved. */
+const byTime = (tasks: readonly TaskRecord[], order: 'ascending' | 'descending'): readonly TaskRecord[] =>
+  tasks.toSorted((one, other) => (sortOfTask(one) < sortOfTask(other) === (order === 'ascending') ? -1 : 1));
