@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openEmbedded } from '#adapters/sqlite/open';
-import { systemClock } from '#ports/clock';
+import { manualClock, systemClock } from '#ports/clock';
 import { collections } from '#ports/documents';
 import { folderFor, redress } from './support.ts';
 
@@ -30,6 +30,31 @@ test('F-115, F-174: channel consume handles what channel send has sent, and ends
   );
   assert.equal((await store.documents(collections.deadLetters('stock'), undefined, 10)).length, 1);
 });
+
+/** The run looks for messages twenty times a second. */
+const soonMs = 100;
+
+for (const { options, idleMs } of [
+  { options: ['--idle', '2'], idleMs: 2000 },
+  { options: ['--idle', '0.3'], idleMs: 300 },
+  { options: [], idleMs: 500 },
+])
+  test(`F-115: ${['channel consume', ...options].join(' ')} ends after ${idleMs} ms without a message`, async (context) => {
+    const data = folderFor(context);
+    const clock = manualClock();
+    context.mock.method(systemClock, 'now', clock.now);
+    context.mock.method(systemClock, 'sleep', clock.sleep);
+    const start = clock.now();
+    let ended: number | undefined;
+    const words = ['channel', 'consume', app, 'expenses', ...options, '--data', data];
+    const running = redress(words, { environment: { LOG_LEVEL: 'off' } }).then(({ exitCode }) => (ended = exitCode));
+    // The clock stands still until the run sleeps, so the start of the run takes no time.
+    for (const end = start + 10 * idleMs; ended === undefined && clock.now() < end; ) await clock.next();
+    const tookMs = clock.now() - start;
+    assert.equal(ended, 0, `it has not ended after ${tookMs} ms`);
+    await running;
+    assert.ok(tookMs >= idleMs && tookMs <= idleMs + soonMs, `it ended after ${tookMs} ms`);
+  });
 
 test('F-108: channel consume ends when the channel is closed, and says how to open it', async (context) => {
   const data = folderFor(context);
