@@ -37,7 +37,7 @@ export const processors = (books: Books): readonly Consumer[] => [
     status: messageType({ body: z.object({ text: z.string().min(1) }), handle: ({ text }) => books.note(`status ${text}`) }),
   }),
 
-  // An unknown article is no reason to end the conversation: an operator adds the article, and resubmits its message.
+  // An unknown article does not end the conversation: an operator adds the article, and resubmits its message.
   defineConsumer('stock', {
     'stock-level': messageType({
       body: z.object({ article: z.string(), count: z.int().min(0) }),

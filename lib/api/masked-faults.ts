@@ -4,7 +4,7 @@ import { inconsistencyFault } from '#roles/exceptions/causes';
 import { inconsistencyReport } from '#roles/scheduler/inconsistency-report';
 import type { JournalEntry } from '#roles/scheduler/instance';
 
-/** A fault that a recovery has masked, so that it is no exception (F-149). */
+/** A fault that a recovery has masked, so that it is not an exception (F-149). */
 interface MaskedFault {
   readonly at: string;
   /** The step that has failed, or that has read an undone write. */

@@ -16,7 +16,7 @@ interface Props {
   readonly action: Action;
   readonly letters: readonly DeadLetter[];
   readonly close: () => void;
-  /** The messages that are no dead letters any more. */
+  /** The messages that have ceased to be dead letters. */
   readonly done: (ids: readonly string[]) => void;
 }
 

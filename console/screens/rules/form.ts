@@ -3,7 +3,7 @@ import type { Rule } from '../../api/types.ts';
 import { parsed } from '../../parts/json-text.ts';
 import { actions } from './text.ts';
 
-/** A rule as a person types it. Values that are no text stand as JSON. */
+/** A rule as a person types it. Values other than texts are in JSON. */
 export type RuleForm = {
   readonly id: string;
   readonly name: string;

@@ -13,9 +13,12 @@ export interface ForEach extends ActivityBase {
   readonly do: Activity;
   /** The number of turns at work at the same time; 1 runs them one after the other. Default: `limits.concurrencyDefault`. */
   readonly maxConcurrency?: number;
-  /** Evaluated when a turn closes. As soon as it holds, the open turns are canceled and no other turn starts (WF: UntilCondition). */
+  /**
+   * The condition that is evaluated when a turn closes. As soon as it holds, the open turns are canceled and no other turn starts (WF:
+   * UntilCondition).
+   */
   readonly until?: Template;
-  /** Evaluated when a turn succeeds. Expressions read the values later as a list, in the order of the entries. */
+  /** The value that is evaluated when a turn succeeds. Expressions read the values later as a list, in the order of the entries. */
   readonly collect?: Template;
 }
 

@@ -6,7 +6,7 @@ import { type Behavior, type Context, close, type Next, raise, run, succeeded, w
 
 export interface While extends ActivityBase {
   readonly activity: 'while';
-  /** Evaluated before each turn. */
+  /** The condition, which is evaluated before each turn. */
   readonly condition: Template;
   readonly do: Activity;
   /** The number of turns above which the loop faults; 1,000 by default. */

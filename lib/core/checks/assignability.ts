@@ -40,7 +40,7 @@ export interface Where {
   /** JSON pointer from the template. */
   readonly pointer: string;
   readonly detail: string;
-  /** Characters from 0, inside an expression. */
+  /** The position inside an expression, in characters from 0. */
   readonly position?: number;
 }
 

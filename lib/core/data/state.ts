@@ -42,7 +42,7 @@ export interface ActivityState {
   readonly ran?: readonly string[];
   /** The order goes on at `to` when the work of this activity is canceled and `scopes` are undone. */
   readonly resumes?: { readonly to: string; readonly scopes: readonly string[]; readonly local?: unknown };
-  /** Of a retry: the variables that activities inside it set, with their values before its first run. */
+  /** For a retry: the variables that activities inside it set, with their values before its first run. */
   readonly vars?: Variables;
   /** The newest page of the undo list when the activity started. That page and all older ones hold nothing of this activity. */
   readonly above?: number;
@@ -145,7 +145,7 @@ export type GivenHandler = {
   /** The type of the faults, or an ancestor of it. */
   readonly fault: string;
   readonly workflow: string;
-  /** Default: the newest when the handler begins. */
+  /** The version of the workflow. Default: the newest when the handler begins. */
   readonly version?: number;
 };
 
@@ -154,7 +154,7 @@ export interface Amended {
   /** Milliseconds since 1970. */
   readonly endBy?: number;
   readonly maxFailures?: number;
-  /** By the path of the retry. */
+  /** The changed retries, by their paths. */
   readonly retry?: { readonly [path: string]: { readonly retries?: number; readonly intervalSeconds?: number } };
   readonly variables?: Variables;
   /** The handlers that the order has beside those of its workflow, one for each type of fault. */
@@ -190,7 +190,7 @@ export interface State {
   /** When the deadlines began to stand still, because a person locked the order: milliseconds since 1970. */
   readonly stillSince?: number;
   readonly vars?: Variables;
-  /** Oldest first. */
+  /** The kept signals, oldest first. */
   readonly signals?: readonly KeptSignal[];
   /** Another order called this one. The caller waits for the end of this order, and may compensate it later. */
   readonly called?: true;
@@ -198,7 +198,7 @@ export interface State {
   readonly compensatedByCaller?: true;
   /** The fault that the caller receives. */
   readonly failure?: Fault;
-  /** Oldest first. */
+  /** The newest part of the undo list, oldest first. */
   readonly undo?: readonly UndoEntry[];
   /** The entries older than those in `undo`. */
   readonly pagedUndo?: PagedUndo;

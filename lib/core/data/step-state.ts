@@ -52,7 +52,7 @@ interface Undoing {
   readonly mode: 'undo';
   readonly phase:
     | 'requested'
-    /** It failed, and is requested again at `completeBy`. */
+    /** The undo failed, and is requested again at `completeBy`. */
     | 'waitingToRetry'
     /** The input of the undo could not be evaluated. The undo is never requested, and waits for a person. */
     | 'impossible';
@@ -63,7 +63,7 @@ interface Confirming {
   readonly mode: 'confirm';
   readonly phase:
     | 'requested'
-    /** It failed, and is requested again at `completeBy`. */
+    /** The confirmation failed, and is requested again at `completeBy`. */
     | 'waitingToRetry';
 }
 

@@ -77,7 +77,7 @@ export interface WorkflowDefinition {
    * system's `LONG_WAIT_SECONDS`.
    */
   readonly longWaitSeconds?: number;
-  /** Whom the tasks of its orders are for. */
+  /** The people for whom the tasks of its orders are. */
   readonly people?: People;
   readonly root: Activity;
 }

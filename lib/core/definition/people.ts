@@ -1,7 +1,10 @@
 import { isObject } from '#core/data/json';
 import { secondsProblem } from './definition.ts';
 
-/** Whom a task is for, and what follows while nobody takes it. A workflow has it for all its tasks, a question for its own. */
+/**
+ * The people for whom a task is, when it is due, and who hears of it while nobody takes it. A workflow has these options for all its tasks,
+ * a question for its own.
+ */
 export interface People {
   /** The group that should take the task. */
   readonly group?: string;

@@ -6,7 +6,10 @@ import { continueAll } from './resumption.ts';
 import { restoreTimes } from './suspension.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 
-/** Continues an order after the handler of its exception has ended. A completed one with `control: 'ready'` leads to `resumed` instead. */
+/**
+ * Continues an order after the handler of its exception has ended. A completed handler with `control: 'ready'` leads to the event `resumed`
+ * instead.
+ */
 export function afterHandler(builder: TransitionBuilder, { place, next }: Extract<Event, { type: 'handlerEnded' }>): void {
   if (builder.state.phase === 'blocked') return;
   restoreTimes(builder);

@@ -14,7 +14,7 @@ import { isWithin } from './undo-pages.ts';
 interface Course {
   readonly generation: number;
   readonly attempt: number;
-  /** It was requested, and no fact says how that ended. */
+  /** Whether the step was requested, and no fact says how the request ended. */
   readonly open: boolean;
   readonly fault?: Fault | undefined;
 }

@@ -18,7 +18,7 @@ export function ruleUndos(builder: TransitionBuilder, undos: Undos): void {
   builder.replaceState(Object.keys(next).length > 0 ? { ...state, ruledUndos: next } : state);
 }
 
-/** Whether a step of this path in the definition is open, or may have an undo in the list. Pages of the list are not looked at. */
+/** Whether a step of this path in the definition is open, or may have an undo in the list. Pages of the list are not read. */
 function isInUse({ activities, undo = [], pagedUndo, memos = {} }: State, step: string): boolean {
   const isOf = (path: string): boolean => definitionPath(path) === step || definitionPath(path) === undoPathOf(step);
   return pagedUndo !== undefined || undo.some(({ path }) => isOf(path)) || [...Object.keys(activities), ...Object.keys(memos)].some(isOf);

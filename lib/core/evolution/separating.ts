@@ -14,7 +14,9 @@ export const separatingMin = 5;
 /** Levels of objects in an order that are compared. Deeper fields are left out. */
 const depthMax = 4;
 
-/** Returns the fields that separate orders with an exception from orders without one. `secret`: JSON pointers to fields that are not looked at. */
+/**
+ * Returns the fields that separate orders with an exception from orders without one. `secret`: JSON pointers to fields that are left out.
+ */
 export function separatingFields(failed: readonly Json[], good: readonly Json[], secret: readonly string[]): readonly Separating[] {
   if (failed.length < separatingMin || good.length < separatingMin) return [];
   const [first, ...others] = failed.map((body) => leavesOf(body, secret));
@@ -28,7 +30,7 @@ export function separatingFields(failed: readonly Json[], good: readonly Json[],
 
 type Leaf = string | number | boolean;
 
-/** Returns the single values of an order by the names of their fields. Lists are not looked at. */
+/** Returns the single values of an order by the names of their fields. Lists are left out. */
 function leavesOf(body: Json, secret: readonly string[]): ReadonlyMap<string, Leaf> {
   const found = new Map<string, Leaf>();
   const visit = (value: Json, field: string, pointer: string, depth: number): void => {

@@ -41,9 +41,9 @@ export interface ExceptionRecord {
   readonly type: string;
   readonly class: FaultClass;
   readonly tags: readonly FaultTag[];
-  /** At most 1,024 characters, without secrets. */
+  /** The message of the fault: at most 1,024 characters, without secrets. */
   readonly message: string;
-  /** At most 4 KB as JSON, without secrets. */
+  /** The data of the fault: at most 4 KB as JSON, without secrets. */
   readonly data?: Json;
   readonly before: Condition;
   readonly after: Condition;

@@ -5,7 +5,7 @@ import { messageTemplate } from './message-template.ts';
 
 /** The parts of an exception from which its fingerprint is made. */
 export interface Fingerprinted {
-  /** The name of the workflow. Its version is no part of a fingerprint. */
+  /** The name of the workflow. Its version does not count. */
   readonly workflow: string;
   /** The path of the activity; null if no activity is meant. */
   readonly path: string | null;

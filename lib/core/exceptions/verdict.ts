@@ -41,7 +41,7 @@ const judgments: { readonly [kind: string]: Judgment } = {
   'replace-input': 'step',
   amend: 'step',
   migrate: 'step',
-  /** Judged by the journal of the new order. */
+  /** A restart is judged by the journal of the new order. */
   restart: 'step',
   'resume-at': 'next',
   skip: 'next-or-end',

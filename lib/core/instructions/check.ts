@@ -33,7 +33,7 @@ export interface Check {
   };
   /** The undos that go on when somebody resumes the order, in order. Empty for an order that is not suspended after the write. */
   readonly whenResumed: readonly Operation[];
-  /** The requests that follow if every step answers well. They are no promise. */
+  /** The requests that follow if every step answers well. They are not certain. */
   readonly then: readonly Operation[];
   /** Every step and every blocked activity, with what happens to it in order. */
   readonly graph: readonly { readonly path: string; readonly changes: readonly Change[] }[];

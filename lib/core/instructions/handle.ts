@@ -4,7 +4,7 @@ import { firstOf, type InstructionKind, type InstructionRefusal, type Judged, re
 export interface Handle {
   readonly kind: 'handle';
   readonly workflow: string;
-  /** Default: the newest one. */
+  /** The version of the workflow. Default: the newest one. */
   readonly version?: number;
 }
 

@@ -13,9 +13,9 @@ export type PastActivity = {
   readonly attempt: number;
   /** `open`: it is requested, or has begun. `unknown`: nobody knows how it ended. `gone`: nothing was done. `undone`: done, then undone. */
   readonly outcome: 'open' | 'unknown' | 'done' | 'gone' | 'undone';
-  /** It was closed without being done. */
+  /** Whether it was closed without being done. */
   readonly skipped?: true;
-  /** Without secrets. */
+  /** The output, without secrets. */
   readonly output?: Json;
 };
 

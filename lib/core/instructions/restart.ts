@@ -28,7 +28,7 @@ export interface Restart {
   readonly version?: number;
   /** Whether everything is undone before the new order begins. */
   readonly undoFirst: boolean;
-  /** The effects of this order may stay, although the new one does them again. */
+  /** Whether the effects of this order may stay, although the new one does them again. */
   readonly keepEffects?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /** A destination of the messages to a group of people. */
 export type Destination =
-  /** An HTTP receiver of Standard Webhooks. `credential` names the secret that signs. */
+  /** An HTTP receiver of Standard Webhooks. `credential` names the secret that signs the messages. */
   | { readonly kind: 'webhook'; readonly url: string; readonly credential: string }
   /** A topic of SNS. Without an ARN, the topic of the deployment. */
   | { readonly kind: 'sns'; readonly topicArn?: string };

@@ -29,7 +29,7 @@ export interface GroupFigures {
 }
 
 export interface MessageFacts {
-  /** The same for each try and each destination. */
+  /** The id of the message, the same for each try and each destination. */
   readonly id: string;
   readonly at: number;
   /** The people who hear of it. */

@@ -7,7 +7,7 @@ export interface PeopleGroup {
   readonly rev: number;
   /** The `sub` of each person. */
   readonly members: readonly string[];
-  /** Empty: the destination of the deployment. */
+  /** The destinations of its messages. Empty: the destination of the deployment. */
   readonly notify: readonly Destination[];
   /** Until then the group gets no message: milliseconds since 1970. Absent: it is not muted. */
   readonly mutedUntil?: number;

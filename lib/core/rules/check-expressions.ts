@@ -22,7 +22,7 @@ export interface RuleProblem {
   readonly pointer: string;
   readonly code: string;
   readonly detail: string;
-  /** In an expression: characters from 1. */
+  /** The position in an expression, in characters from 1. */
   readonly column?: number;
 }
 
@@ -222,7 +222,7 @@ const step = objectOf({
   status: { kind: 'string', among: ['Initialized', 'Executing', 'Canceling', 'Faulting', 'Compensating', 'Closed'] },
   attempts: { kind: 'number', whole: false },
   output: unknown,
-  /** Of a constraint: the input of the step, as the order has it now. */
+  /** For a constraint: the input of the step, as the order has it now. */
   input: unknown,
 });
 

@@ -10,7 +10,7 @@ import type { AskedRule, CandidateRule, Decision, RuleFact, Situation } from './
 
 /** The decisions of the rules about an event, and what they remember of it. */
 export interface Decided {
-  /** In the order in which they are carried out. At most one is in force and not an announcement. */
+  /** The decisions, in the order in which they are carried out. At most one is in force and not an announcement. */
   readonly decisions: readonly Decision[];
   readonly memory: RuleMemory;
   readonly facts: readonly RuleFact[];

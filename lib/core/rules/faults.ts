@@ -8,7 +8,7 @@ export const ruleFaults = {
   stopped: 'Engine/RuleStopped',
   /** A rule asks for a task, although nothing has failed. */
   asked: 'Engine/RuleAsked',
-  /** A rule has another order handle an event that is no exception: a late step, the age of the order, a signal. */
+  /** A rule has another order handle an event that is not an exception: a late step, the age of the order, a signal. */
   handed: 'Engine/EventHandled',
 } as const;
 
@@ -18,7 +18,7 @@ export const ruleFailed = (ruleId: string, reason: string): Fault => engineFault
 export const ruleStopped = (ruleId: string, reason: string): Fault =>
   engineFault(ruleFaults.stopped, `The rule ${ruleId} acts no more on this order: ${reason}`);
 
-/** Returns the fault of the exception that an event becomes when a rule has another order handle it. A signal is no failure. */
+/** Returns the fault of the exception that an event becomes when a rule has another order handle it. A signal is not a failure. */
 export const handedFault = (ruleId: string, kind: string, type: string | undefined, source: string | undefined): Fault =>
   engineFault(
     ruleFaults.handed,

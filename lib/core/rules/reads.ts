@@ -5,11 +5,11 @@ import { childNodes } from '#core/definition/expression-guard';
 /** A read of one of the names of a rule, with its fields: `order.address.city`. */
 export interface FreeRead {
   readonly name: string;
-  /** As written, without spaces. */
+  /** The read as it is written, without spaces. */
   readonly path: string;
-  /** Characters from 0. */
+  /** The position in the expression, in characters from 0. */
   readonly position: number;
-  /** The field is read by `.?`. */
+  /** Whether the field is read by `.?`. */
   readonly isOptional: boolean;
 }
 

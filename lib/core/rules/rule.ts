@@ -13,9 +13,12 @@ export const stepKinds: ReadonlySet<RuleEventKind> = new Set(['exception', 'step
 /** The events that a rule is about. */
 export interface EventPattern {
   readonly kind: RuleEventKind;
-  /** Of an exception, the type of its fault or an ancestor; the process state; the status of the step; the name of the signal. */
+  /**
+   * For an exception, the type of its fault or an ancestor of it; for other events, the process state, the status of the step or the name
+   * of the signal.
+   */
   readonly type?: string;
-  /** Of an exception. */
+  /** For an exception, the class of its fault. */
   readonly class?: FaultClass;
   /** `order-age`: seconds since submission. `step-late`: seconds after `completeBy`. Default: 0. */
   readonly afterSeconds?: number;
@@ -80,17 +83,17 @@ export interface Rule {
   readonly object?: RuleObject;
   /** The event. Absent with `all` and `any` (F-143). */
   readonly event?: EventPattern;
-  /** Fires at the event that completes the list within `withinSeconds`. */
+  /** The list of events: the rule fires at the event that completes it within `withinSeconds`. */
   readonly all?: readonly EventPattern[];
-  /** Fires at each of these events. */
+  /** The events at each of which the rule fires. */
   readonly any?: readonly EventPattern[];
   readonly withinSeconds?: number;
-  /** CEL. Without it, the event alone decides. */
+  /** The condition, in CEL. Without it, the event alone decides. */
   readonly condition?: string;
   readonly executor?: RuleExecutor;
   readonly action: RuleAction;
   readonly mode: RuleMode;
-  /** The highest first; equal priorities in the order of their ids. */
+  /** Rules with the highest priority come first, rules of equal priority in the order of their ids. */
   readonly priority: number;
   /** The most actions on one order for the same fingerprint. */
   readonly timesPerOrder: number;

@@ -5,10 +5,10 @@ import type { Solution } from './solution.ts';
 /** The exception for which a person looks for a solution, with its order. */
 export interface ExceptionFacts {
   readonly fingerprint?: string | undefined;
-  /** As the HTTP API shows them, without secrets. Absent: no condition is true. */
+  /** The exception and its order, as the HTTP API shows them, without secrets. Absent: no condition is true. */
   readonly exception?: Json | undefined;
   readonly order?: Json | undefined;
-  /** RFC 3339. */
+  /** The present time, in RFC 3339. */
   readonly at: string;
 }
 

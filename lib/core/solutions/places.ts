@@ -20,7 +20,7 @@ export function* placesIn(value: Json, path: Place['path'] = []): Generator<Plac
   else if (isObject(value)) for (const [key, entry] of Object.entries(value)) yield* placesIn(entry as Json, [...path, key]);
 }
 
-/** Yields the texts that have braces which are no place, such as `{{amount`. */
+/** Yields the paths of texts with braces that do not form a place, such as `{{amount`. */
 export function* brokenPlacesIn(value: Json, path: Place['path'] = []): Generator<Place['path']> {
   if (typeof value === 'string') {
     if (/\{\{|\}\}/.test(value.replaceAll(place, ''))) yield path;

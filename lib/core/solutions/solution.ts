@@ -14,11 +14,11 @@ export type SolutionInstruction = JsonObject & { readonly kind: string };
 export interface Solution {
   readonly id: string;
   readonly name: string;
-  /** CEL over `exception` and `order`. With a condition, the solution is suggested where the condition is true. */
+  /** The condition, in CEL over `exception` and `order`: the solution is suggested where it is true. */
   readonly appliesWhen?: string;
   /** Fingerprints of exceptions. Without a condition, the solution is suggested for these. */
   readonly fingerprints: readonly string[];
-  /** Without its author and its reason. Values may be expressions over the order: `{"$cel": "…"}`. */
+  /** The instruction, without its author and its reason. Values may be expressions over the order: `{"$cel": "…"}`. */
   readonly instruction: SolutionInstruction;
   readonly parameters: readonly SolutionParameter[];
   /** Rises by one with every change, also after a deletion. */

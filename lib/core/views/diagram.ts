@@ -45,7 +45,7 @@ export interface DrawnNode {
   readonly title: string;
   /** The operation: `payment.charge`. */
   readonly detail?: string;
-  /** The activity; for an undo, the activity that it undoes. Absent for nodes that are no activity. */
+  /** The activity; for an undo, the activity that it undoes. Absent for nodes that do not stand for an activity. */
   readonly path?: string;
 }
 

@@ -23,7 +23,9 @@ export async function noteGivenUp(queue: string, envelope: string, { store, cloc
   await store.putDocument({ collection, id, rev: 1, content: { isNote: true }, expiresAt: clock.now() + queueFigures.keptMs }, 0);
 }
 
-/** Whether a function of the system, and not a sender, wrote this envelope. A failure count, whose id a sender chooses, is no proof. */
+/**
+ * Whether a function of the system, and not a sender, wrote this envelope. A failure count proves nothing, because a sender chooses its id.
+ */
 export async function wasGivenUp(queue: string, envelope: string, store: Pick<Documents, 'document'>): Promise<boolean> {
   return !isOpenToSenders(queue) || (await store.document(...placeOf(queue, envelope)))?.content['isNote'] === true;
 }

@@ -23,7 +23,7 @@ interface Divided {
 
 /**
  * Creates the function that leaves messages in their queue while their client is above its rate. Only a registered sender uses up
- * the rate of a client. To wait is no failure, so nothing is written or counted for a message that waits.
+ * the rate of a client. A message that waits has not failed, so nothing is written or counted for it.
  */
 export function createRateLimit({ clientOf }: Pick<SubmissionConsumer, 'clientOf'>, ports: Ports) {
   const { queues, telemetry, clientRate, config, random = Math.random } = ports;
