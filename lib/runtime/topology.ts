@@ -160,7 +160,7 @@ const agentFunction = (name: string, agents: readonly AgentDefinition[], source:
   environment: { REDRESS_AGENTS: agents.map((agent) => agent.name).join(',') },
   sources: agents.map((agent) => source(queueNames.requests(agent.name), agentVisibilityMs, 20)),
   trigger: 'queue',
-  timeoutMs: Math.max(steps.stepMs + runs.answeringMs, ...agents.map((agent) => longestMs(agent, stepMs + runs.answeringMs))),
+  timeoutMs: Math.max(steps.stepMs + runs.answeringMs, ...agents.map((agent) => longestMs(agent, stepMs))),
   stopsIn: 1,
 });
 
@@ -175,13 +175,18 @@ const consumerFunction = ({ name, completeWithinSeconds = 0 }: ConsumerDefinitio
   stopsIn: 1,
 });
 
-/** Returns the time limit of an agent's longest operation; `otherwiseMs` counts for an operation without one. */
-const longestMs = ({ operations }: AgentDefinition, otherwiseMs: number): number =>
+/**
+ * Returns the time limit of an agent's longest operation, with the time to reply; `stepMs` counts for an operation without a limit. If only
+ * the reply exceeds the limit of Lambda, an operation with a limit of its own still runs, and has less time to reply.
+ */
+const longestMs = ({ operations }: AgentDefinition, stepMs: number): number =>
   Math.max(
     0,
-    ...Object.values(operations).map(({ completeWithinSeconds, longestSeconds = 0 }) =>
-      Math.max(completeWithinSeconds === undefined ? otherwiseMs : completeWithinSeconds * 1000, longestSeconds * 1000),
-    ),
+    ...Object.values(operations).map(({ completeWithinSeconds, longestSeconds = 0 }) => {
+      const ownMs = 1000 * Math.max(completeWithinSeconds ?? 0, longestSeconds);
+      const ownWithReplyMs = Math.min(ownMs + runs.answeringMs, Math.max(ownMs, runs.maxMs));
+      return Math.max(ownWithReplyMs, completeWithinSeconds === undefined ? stepMs + runs.answeringMs : 0);
+    }),
   );
 
 const supervisorFunction = (name: string, schedule: Schedule, timeoutMs: number): FunctionSpec => ({

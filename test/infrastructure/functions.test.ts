@@ -99,11 +99,19 @@ describe('an operation without a step timeout uses the timeout of the deployment
     assert.equal(hidden({}), 65_000, 'on one machine its visibility timeout is extended while it runs');
   });
 
-  test('an operation with its own timeout keeps that timeout', () => {
-    const quick = operation({ input: z.object({}), output: z.object({}), completeWithinSeconds: 70, run: () => ({}) });
-    const mill = defineApp({ workflows: [], agents: [defineAgent('mill', { grind: quick })] });
-    const timeout = topologyOf(mill, { stepMs: 3_600_000 }).find(({ name }) => name === 'agent-mill')?.timeoutMs;
-    assert.equal(timeout, 70_000);
+  test('an operation with its own timeout keeps that timeout, and has time to reply, within the limit of Lambda', () => {
+    const timeoutOf = (limits: object) => {
+      const grind = operation({ input: z.object({}), output: z.object({}), ...limits, run: () => ({}) });
+      const mill = defineApp({ workflows: [], agents: [defineAgent('mill', { grind })] });
+      return topologyOf(mill, { stepMs: 300_000 }).find(({ name }) => name === 'agent-mill')?.timeoutMs;
+    };
+    assert.equal(timeoutOf({ completeWithinSeconds: 70 }), 75_000);
+    assert.equal(timeoutOf({ completeWithinSeconds: 70, longestSeconds: 90 }), 95_000);
+    assert.equal(timeoutOf({ longestSeconds: 90 }), 305_000);
+    assert.deepEqual(
+      [897, 900].map((seconds) => timeoutOf({ longestSeconds: seconds })),
+      [900_000, 900_000],
+    );
   });
 
   test('a function gets a variable whose value only CloudFormation knows', () => {
