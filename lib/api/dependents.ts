@@ -3,7 +3,7 @@ import { definitionPath, isUndoPath } from '#core/data/ids';
 import { type Program, relocated } from '#core/definition/program';
 import { withRuledUndos } from '#core/definition/ruled-undos';
 import { dependentsOf } from '#core/recovery/dependents';
-import { consumersOf } from '#roles/recovery/consumers';
+import { consumersOf, withoutTime } from '#roles/recovery/consumers';
 import { writesOf } from '#roles/recovery/writes-of';
 import { auditedRead } from './audited.ts';
 import { readJournal } from './history.ts';
@@ -39,7 +39,11 @@ async function showDependents(call: Call<z.output<typeof DependentsQuery>>): Pro
   const { data, control, scope } = dependentsOf(defined, definitionPath(path));
   const here = (paths: readonly string[]): readonly string[] => paths.map((each) => relocated(each, path));
   const { items, more } = await consumersOf(writesOf(program, orderId, journal, path), api.store);
-  return json(200, { orderId, path, data: here(data), control: here(control), scope: here(scope), consumers: items, more }, { orderId });
+  return json(
+    200,
+    { orderId, path, data: here(data), control: here(control), scope: here(scope), consumers: items.map(withoutTime), more },
+    { orderId },
+  );
 }
 
 /** Returns the path of the activity that a text names: its path, with or without the turns of loops, or a name that only it has. */

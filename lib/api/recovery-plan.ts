@@ -3,7 +3,7 @@ import { rootPath } from '#core/definition/definition';
 import { type Program, relocated } from '#core/definition/program';
 import { withRuledUndos } from '#core/definition/ruled-undos';
 import { dependentsOf } from '#core/recovery/dependents';
-import { type Consumers, consumersOf } from '#roles/recovery/consumers';
+import { type Consumers, consumersOf, withoutTime } from '#roles/recovery/consumers';
 import { writesIn } from '#roles/recovery/writes-of';
 import { auditedRead } from './audited.ts';
 import { readJournal } from './history.ts';
@@ -36,7 +36,7 @@ export async function recoveryPlan(call: Call, path = rootPath): Promise<Recover
     writes.filter(({ undoneAt }) => undoneAt === undefined),
     api.store,
   );
-  return { scope: [...scope].map((each) => relocated(each, path)), consumers: items, more };
+  return { scope: [...scope].map((each) => relocated(each, path)), consumers: items.map(withoutTime), more };
 }
 
 const scopeOf = (program: Program, path: string): ReadonlySet<string> => new Set(dependentsOf(program, definitionPath(path)).scope);

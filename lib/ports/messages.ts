@@ -200,7 +200,7 @@ export const WakeUp = z.object({
       id,
       cause: z.object({ orderId: id, path: id }),
       causedBy: id.optional(),
-      uses: z.array(z.object({ path: id, object: id })),
+      uses: z.array(z.object({ path: id, object: id, at: z.number().optional() })),
       isTooMany: z.literal(true).optional(),
     })
     .optional(),

@@ -16,6 +16,9 @@ interface Books {
   readonly toleranceMs: number;
 }
 
+/** A step that closes later than this after the undo may be found too late. */
+const inTimeMs = 1_800_000;
+
 /**
  * Returns how the histories differ from the books of the warehouse: each line about used objects has its entry there, each order that has
  * read an undone write knows of the undo, and no order has noted the undo of a write that it has not read (S46).
@@ -53,21 +56,23 @@ function wrongInUndo(undo: Undo, books: Books): readonly string[] {
   const { lines, history, toleranceMs } = books;
   const from = history.orders.get(undo.orderId);
   if (!from || from.damagedAt !== undefined) return [];
-  const isEarly = ({ at }: { readonly at: number }): boolean => at < undo.at - toleranceMs;
-  const written = lines.filter((line) => isOf(line, undo) && line.writes.length > 0 && isEarly(line)).at(-1);
+  const written = lines.filter((line) => isOf(line, undo) && line.writes.length > 0 && line.at < undo.at - toleranceMs).at(-1);
   // A step may have written again, or closed long after its effect: only what is sure counts.
   const closed = from.journal.findLast((fact) => fact.type === 'ObjectsUsed' && fact.path === written?.path && fact.seq < undo.seq);
   const isUndoneBefore = from.journal.some(
     ({ at, ...fact }) =>
       fact.seq > (closed?.seq ?? 0) && fact.seq < undo.seq && fact.type === 'ActivityClosed' && fact.path === `${undo.path}/undo`,
   );
-  if (!written || !closed || isUndoneBefore) return [];
+  if (!written || closed?.type !== 'ObjectsUsed' || !isSame(written.writes, closed.writes) || isUndoneBefore) return [];
   return history.sound.flatMap(({ orderId, journal }) => {
     if (orderId === undo.orderId) return [];
     const read = lines.find((line) => {
-      const used = journal.find((fact) => fact.type === 'ObjectsUsed' && fact.path === line.path && fact.at >= line.at - toleranceMs);
-      const isBetween = line.at > Math.max(written.at, closed.at) + toleranceMs && used !== undefined && isEarly(used);
-      if (line.orderId !== orderId || !isBetween) return false;
+      if (line.orderId !== orderId || line.at < written.at + toleranceMs || line.at > undo.at - toleranceMs) return false;
+      const used = journal.find(
+        (fact) =>
+          fact.type === 'ObjectsUsed' && fact.path === line.path && fact.at >= line.at - toleranceMs && isSame(line.reads, fact.reads),
+      );
+      if (!used || used.at > undo.at + inTimeMs) return false;
       return line.reads.some((object) => isStill(object, written, line, lines) && !isWrittenBetween(object, closed, used, books));
     });
     const knows = journal.some(
@@ -86,15 +91,17 @@ const isStill = (object: string, written: Book, read: Book, lines: readonly Book
   written.writes.includes(object) &&
   !lines.some((line) => line.orderId !== written.orderId && line.writes.includes(object) && line.at > written.at && line.at < read.at);
 
-/** Whether another order says that it has written the object in between: its step may have closed long after its effect. */
-const isWrittenBetween = (object: string, closed: StoredEntry, used: StoredEntry, { history }: Books): boolean =>
+/** Whether another order says that it has written the object in between, as far as the clocks of the hosts can tell. */
+const isWrittenBetween = (object: string, closed: StoredEntry, used: StoredEntry, { history, toleranceMs }: Books): boolean =>
   [...history.orders.values()].some(({ journal }) =>
     journal.some(
       (fact) =>
         fact.type === 'ObjectsUsed' &&
         fact !== closed &&
-        fact.at >= closed.at &&
-        fact.at <= used.at &&
+        (fact.requestedAt ?? fact.at) > closed.at - toleranceMs &&
+        fact.at < requestedAtOf(used) + toleranceMs &&
         fact.writes?.includes(object) === true,
     ),
   );
+
+const requestedAtOf = (fact: StoredEntry): number => (fact.type === 'ObjectsUsed' ? (fact.requestedAt ?? fact.at) : fact.at);

@@ -14,7 +14,7 @@ export const recovering: readonly Mutant[] = [
     name: 'an inconsistency counts twice',
     why: 'a message about an undone write that comes twice raises two exceptions',
     file: 'lib/roles/scheduler/inconsistencies.ts',
-    find: '  if (isKnown) return draft;\n',
+    find: '  if (isNoted(id, journal)) return draft;\n',
     replace: '',
     suites: ['test/roles/recovery/inconsistencies.test.ts'],
   },

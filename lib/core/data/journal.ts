@@ -23,8 +23,8 @@ export type CoreFact =
   | { readonly type: 'FaultHandled'; readonly path: string; readonly handler: string; readonly fault: Fault }
   | { readonly type: 'RunFailed'; readonly path: string; readonly attempt: number; readonly fault: Fault }
   | { readonly type: 'CancelRequested'; readonly path: string; readonly attemptId?: string }
-  /** A canceled step turned out to be done. It is undone. */
-  | { readonly type: 'LateResult'; readonly path: string; readonly attemptId: string }
+  /** A canceled step turned out to be done. It is undone. `output`: only if its operation declares the objects that it uses. */
+  | { readonly type: 'LateResult'; readonly path: string; readonly attemptId: string; readonly output?: Json }
   /** The outcome stays unknown, because the step has no undo. */
   | { readonly type: 'OutcomeUnknown'; readonly path: string; readonly attemptId: string }
   | { readonly type: 'UndoFailed'; readonly path: string; readonly attemptId: string; readonly stuck: boolean; readonly fault?: Fault }

@@ -68,7 +68,9 @@ function closeCanceled(builder: TransitionBuilder, path: string): void {
 export function answerCanceled(builder: TransitionBuilder, path: string, reply: StepReply): void {
   const local = builder.step(path);
   if (reply.status === 'succeeded') {
-    builder.fact({ type: 'LateResult', path, attemptId: attemptIdOf(local) });
+    const node = builder.node(path);
+    const hasObjects = isRemote(node) && (node.reads !== undefined || node.writes !== undefined);
+    builder.fact({ type: 'LateResult', path, attemptId: attemptIdOf(local), ...(hasObjects ? { output: reply.output } : {}) });
     if (canBeUndone(builder, path)) return undoLate(builder, path, local, reply.output);
     noteDone(builder, path, local, reply.output);
     return closeCanceled(builder, path);

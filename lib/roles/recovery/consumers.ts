@@ -6,21 +6,28 @@ import { type ObjectUse, objectUseIn } from './objects.ts';
 export interface ObjectWrite {
   readonly object: string;
   readonly orderId: string;
+  /** When the step was first requested. The object was written between this time and `at`. */
+  readonly requestedAt: number;
   /** When the step closed. */
   readonly at: number;
   /** When the write was undone. Absent: it was not. */
   readonly undoneAt?: number;
 }
 
-/** A step of another order that has read what a write left: an ordinary consumer (F-151). */
+/** A step of another order that may have read what a write left: an ordinary consumer (F-151). */
 export interface Consumer {
   readonly orderId: string;
   readonly path: string;
   readonly object: string;
 }
 
-export interface Consumers {
-  readonly items: readonly Consumer[];
+/** A consumer, and when its step closed after it had last read the object: milliseconds since 1970. */
+export interface Reader extends Consumer {
+  readonly at: number;
+}
+
+export interface Consumers<Item extends Consumer = Consumer> {
+  readonly items: readonly Item[];
   /** There are more than are listed, or than were looked for. */
   readonly more: boolean;
 }
@@ -31,43 +38,47 @@ export const consumerLimits = {
   /** Uses of objects that one call reads. */
   usesMax: 10_000,
   pageSize: 500,
+  /** A step that reads an object before the undo, or before the next write, is found if it closes at most this long after that. */
+  openMaxMs: 3_600_000,
 } as const;
 
 /**
- * Finds the ordinary consumers of writes: the readers of each object after the write and before its undo, with no write of another order
- * between. Clocks of hosts differ, so a reader or a writer of the same millisecond counts as after. A use is known for `relevantForDays`.
+ * Finds the ordinary consumers of writes: the steps of other orders that may have read an object after the write and before its undo, with
+ * no write of another order between. A step may have read or written at any time between its first request and its close. Clocks of hosts
+ * differ, so steps that overlap by a millisecond count. A use is known for `relevantForDays`.
  */
-export async function consumersOf(writes: readonly ObjectWrite[], store: Pick<Documents, 'documents'>): Promise<Consumers> {
-  const found = new Map<string, Consumer>();
+export async function consumersOf(writes: readonly ObjectWrite[], store: Pick<Documents, 'documents'>): Promise<Consumers<Reader>> {
+  const found = new Map<string, Reader>();
   let usesLeft: number = consumerLimits.usesMax;
   for (const write of writes) {
-    for await (const use of usesAfter(write, store)) {
+    let readUntil = write.undoneAt ?? Number.POSITIVE_INFINITY;
+    for await (const { orderId, path, at, requestedAt = at, use } of usesSince(write, store)) {
+      if (at > readUntil + consumerLimits.openMaxMs) break;
       if (usesLeft-- <= 0) return { items: [...found.values()], more: true };
-      if (use.orderId === write.orderId || use.use === 'write') continue;
-      const consumer = { orderId: use.orderId, path: use.path, object: write.object };
+      if (orderId === write.orderId) continue;
+      // A write that began after this one had closed hides it from each step that was requested later.
+      if (use === 'write' && requestedAt > write.at) readUntil = Math.min(readUntil, at);
+      if (use === 'write' || requestedAt > readUntil) continue;
+      const consumer = { orderId, path, object: write.object };
       const key = JSON.stringify(consumer);
       if (found.size === consumerLimits.consumersMax && !found.has(key)) return { items: [...found.values()], more: true };
-      found.set(key, consumer);
+      found.set(key, { ...consumer, at });
     }
   }
   return { items: [...found.values()], more: false };
 }
 
-/** Yields the uses of an object from a write up to its undo, or up to the next write of another order. */
-async function* usesAfter(write: ObjectWrite, store: Pick<Documents, 'documents'>): AsyncGenerator<ObjectUse> {
-  const { object, orderId, at, undoneAt = Number.POSITIVE_INFINITY } = write;
+/** Yields the uses of an object by steps that have closed since the step of a write was requested, oldest first. */
+async function* usesSince({ object, requestedAt }: ObjectWrite, store: Pick<Documents, 'documents'>): AsyncGenerator<ObjectUse> {
   const collection = collections.object(object);
-  let until = undoneAt;
-  for (let after = timeStart(at); ; ) {
+  for (let after = timeStart(requestedAt); ; ) {
     const page = await store.documents(collection, after, consumerLimits.pageSize);
-    for (const document of page) {
-      const use = objectUseIn(document);
-      if (use.at > until) return;
-      if (use.use === 'write' && use.orderId !== orderId && use.at > at) until = use.at;
-      yield use;
-    }
+    yield* page.map(objectUseIn);
     const last = page.at(-1);
     if (!last || page.length < consumerLimits.pageSize) return;
     after = last.id;
   }
 }
+
+/** Returns a consumer as the API shows it. */
+export const withoutTime = ({ at: _, ...consumer }: Reader): Consumer => consumer;

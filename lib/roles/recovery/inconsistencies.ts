@@ -9,7 +9,7 @@ import { isNoted } from '#roles/scheduler/inconsistency-report';
 import { decodeInstance } from '#roles/scheduler/instance';
 import { wholeJournal } from '#roles/scheduler/step-report';
 import { causeOfRecovery } from './cause.ts';
-import { type Consumer, consumersOf } from './consumers.ts';
+import { consumerLimits, consumersOf, type Reader } from './consumers.ts';
 import { writesOf } from './writes-of.ts';
 
 interface Ports {
@@ -27,7 +27,8 @@ export interface Inconsistency {
   readonly cause: { readonly orderId: string; readonly path: string };
   /** The id of the exception, or else of the order, that led to the recovery. An older process does not name it. */
   readonly causedBy?: string | undefined;
-  readonly uses: readonly { readonly path: string; readonly object: string }[];
+  /** `at`: when the step closed, in milliseconds since 1970. An older process does not say it. */
+  readonly uses: readonly { readonly path: string; readonly object: string; readonly at?: number | undefined }[];
   /** Set in the message to the order whose write was undone: there were more consumers than one undo notifies. */
   readonly isTooMany?: true | undefined;
 }
@@ -38,7 +39,8 @@ const looksMax = 96;
 
 /**
  * Tells each order that has read what a step wrote that the write is undone: one message for each order (F-152). Looks again later until
- * each of them has noted it, because a message may be lost, and the record of a use may come late. Source: people.md §12.
+ * each of them has noted it, because a message may be lost, and the record of a use may come late: a step that reads the object before the
+ * undo may close after it. Source: people.md §12.
  */
 export async function tellConsumers({ orderId, path, undoneAt: given, looks = 0 }: Undone, ports: Ports): Promise<void> {
   const { store, queues, clock, definitions } = ports;
@@ -67,7 +69,8 @@ export async function tellConsumers({ orderId, path, undoneAt: given, looks = 0 
   const consumers = [...Map.groupBy(items, (each) => each.orderId)].map(([order, uses]) => ({ order, about: { uses: uses.map(useOf) } }));
   const all = more ? [...consumers, { order: orderId, about: { uses: [], isTooMany: true as const } }] : consumers;
   const open = looks === 0 ? all : await without(all, ({ order }) => hasNoted(order, id, store));
-  const isLast = looks > 0 && (open.length === 0 || looks >= looksMax);
+  const mayClose = clock.now() <= undoneAt + consumerLimits.openMaxMs;
+  const isLast = looks >= looksMax || (looks > 0 && open.length === 0 && !mayClose);
   const again = { v: 1, type: 'undone', orderId, path, undoneAt, looks: looks + 1 } satisfies Undone;
   await queues.send([
     ...open.map(({ order, about }) => told(order, about)),
@@ -95,4 +98,4 @@ async function hasNoted(orderId: string, id: string, store: Ports['store']): Pro
   }
 }
 
-const useOf = ({ path, object }: Consumer) => ({ path, object });
+const useOf = ({ path, object, at }: Reader) => ({ path, object, at });

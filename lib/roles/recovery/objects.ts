@@ -12,20 +12,22 @@ export const isObjectsEntry = (entry: OutboxEntry): entry is ObjectsEntry => ent
 /** For how long it is known who used an object. An undo after that finds no consumers (people.md §12: `relevantFor`). */
 export const relevantForDays = 7;
 
-/** One use of an object by a step of an order. */
+/** One use of an object by a step of an order. It took place between the first request of the step and its close. */
 export interface ObjectUse {
   readonly orderId: string;
   readonly path: string;
+  /** When the step was first requested under the key of this effect: milliseconds since 1970. A record of an older process has only `at`. */
+  readonly requestedAt?: number;
   /** When the step closed: milliseconds since 1970. */
   readonly at: number;
   readonly use: 'read' | 'write';
 }
 
 /** Returns the records of what a step has used: one document for each object and use, written at once and never changed. */
-export const objectWrites = ({ orderId, path, closedAt: at, seq, reads, writes }: ObjectsEntry): readonly RecordWrite[] => {
+export const objectWrites = ({ orderId, path, requestedAt, closedAt: at, seq, reads, writes }: ObjectsEntry): readonly RecordWrite[] => {
   const uses = [...reads.map((name) => ({ name, use: 'read' as const })), ...writes.map((name) => ({ name, use: 'write' as const }))];
   return uses.map(({ name, use }) => {
-    const content: ObjectUse = { orderId, path, at, use };
+    const content: ObjectUse = { orderId, path, ...(requestedAt === undefined ? {} : { requestedAt }), at, use };
     const document: Document = {
       collection: collections.object(name),
       // The number stands for the path, which may be longer than a key.

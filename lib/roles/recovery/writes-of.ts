@@ -18,7 +18,8 @@ export function writesIn(
   return journal.flatMap((entry) => {
     if (entry.type !== 'ObjectsUsed' || !isInScope(entry.path)) return [];
     const undone = journal.find((later) => later.seq > entry.seq && isUndoOf(program, later, entry.path));
-    return (entry.writes ?? []).map((object) => ({ object, orderId, at: entry.at, ...(undone ? { undoneAt: undone.at } : {}) }));
+    const times = { requestedAt: entry.requestedAt ?? entry.at, at: entry.at, ...(undone ? { undoneAt: undone.at } : {}) };
+    return (entry.writes ?? []).map((object) => ({ object, orderId, ...times }));
   });
 }
 
@@ -33,3 +34,7 @@ export function isUndoOf(program: Program, entry: JournalEntry, path: string): b
   const undone = undoneIn(program, entry);
   return undone !== undefined && isAt(path, undone);
 }
+
+/** Whether an order has undone a step after a line of its journal. */
+export const isUndoneAfter = (program: Program, journal: readonly JournalEntry[], { seq }: JournalEntry, path: string): boolean =>
+  journal.some((line) => line.seq > seq && isUndoOf(program, line, path));

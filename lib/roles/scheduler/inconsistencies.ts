@@ -3,7 +3,7 @@ import { isRemote } from '#core/definition/definition';
 import { isAt } from '#core/engine/undo-pages';
 import { queueNames } from '#ports/messages';
 import { announcedAs, type OutboxEntry } from '#ports/records';
-import { undoneIn } from '#roles/recovery/writes-of';
+import { isUndoneAfter, undoneIn } from '#roles/recovery/writes-of';
 import { addFacts, addToOutbox, type Draft } from './draft.ts';
 import { inconsistencyReport, isNoted, keptOf } from './inconsistency-report.ts';
 import { maskIn } from './masking.ts';
@@ -35,20 +35,30 @@ export function noteUndone(draft: Draft): Draft {
 const writes = ({ loaded }: Draft, path: string): boolean =>
   [...loaded.program.nodes].some(([at, node]) => isAt(at, definitionPath(path)) && isRemote(node) && node.writes !== undefined);
 
-/** Raises one exception for an undone write that this order has read. A message that comes twice changes nothing (F-152). */
+/**
+ * Raises one exception for an undone write that this order has read, unless it has nothing to do with the write any more. A message that
+ * comes twice changes nothing (F-152).
+ */
 export function inconsistent(draft: Draft, { id, inconsistency }: Extract<Incoming, { type: 'inconsistent' }>): Draft {
   const { pages } = draft.loaded;
   if (!pages) return { ...draft, needs: 'journal' };
-  const isKnown = isNoted(id, wholeJournal(pages, draft.instance.tail));
-  if (isKnown) return draft;
-  const { cause, uses, isTooMany } = inconsistency;
-  // A step that is undone, or runs again after the recovery, has nothing to do with the undone write any more (F-149).
+  const journal = wholeJournal(pages, draft.instance.tail);
+  if (isNoted(id, journal)) return draft;
+  const { cause, isTooMany } = inconsistency;
+  const uses = inconsistency.uses.filter(({ path, at }) => {
+    const read = journal.find((line) => line.type === 'ObjectsUsed' && line.path === path && line.at === at);
+    return !read || !isUndoneAfter(draft.loaded.program, journal, read, path);
+  });
+  // A step that a recovery undoes or runs again has nothing to do with the undone write any more (F-149).
   const mask = maskIn(draft);
   const standing = mask ? uses.filter(({ path }) => !mask.covers(path)) : uses;
-  if (mask && uses.length > 0 && standing.length === 0 && !isTooMany) {
-    const masked = addFacts(draft, [{ type: 'InconsistencyFound', id, cause, maskedBy: mask.by, masked: keptOf(inconsistency) }]);
-    return { ...masked, instance: { ...masked.instance, hasMasked: true } };
+  if (standing.length > 0 || isTooMany) {
+    const noted = addFacts(draft, [{ type: 'InconsistencyFound', id, cause }]);
+    return report(noted, { type: 'report', id, report: inconsistencyReport({ ...inconsistency, uses: standing }) });
   }
-  const noted = addFacts(draft, [{ type: 'InconsistencyFound', id, cause }]);
-  return report(noted, { type: 'report', id, report: inconsistencyReport({ ...inconsistency, uses: standing }) });
+  if (!mask || uses.length === 0) return addFacts(draft, [{ type: 'InconsistencyFound', id, cause, undone: true }]);
+  const masked = addFacts(draft, [
+    { type: 'InconsistencyFound', id, cause, maskedBy: mask.by, masked: keptOf({ ...inconsistency, uses }) },
+  ]);
+  return { ...masked, instance: { ...masked.instance, hasMasked: true } };
 }

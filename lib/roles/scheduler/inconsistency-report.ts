@@ -28,7 +28,7 @@ export function inconsistencyReport({ cause, causedBy, uses, isTooMany }: Omit<I
     by: 'recovery',
     type: inconsistencyFault,
     message,
-    data: { cause: { ...cause }, uses: uses.slice(0, usesMax).map((use) => ({ ...use })) },
+    data: { cause: { ...cause }, uses: uses.slice(0, usesMax).map(({ path, object }) => ({ path, object })) },
     ...(first ? { path: first.path } : {}),
     ...(causedBy === undefined ? {} : { causedBy }),
   };

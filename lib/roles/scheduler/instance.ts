@@ -44,8 +44,17 @@ export type OrderFact =
   /** `by`: the person who ended the lock. `expired`: its time was over. */
   | { readonly type: 'OrderUnlocked'; readonly by: string; readonly expired?: true }
   | { readonly type: 'ResponseUndeliverable'; readonly channel: string }
-  /** A step has closed. `reads` and `writes`: the full names of the objects that its operation declares. */
-  | { readonly type: 'ObjectsUsed'; readonly path: string; readonly reads?: readonly string[]; readonly writes?: readonly string[] }
+  /**
+   * A step was done. `reads` and `writes`: the full names of the objects that its operation declares. `requestedAt`: when it was first
+   * requested under the key of this effect, in milliseconds since 1970; an older process does not say it.
+   */
+  | {
+      readonly type: 'ObjectsUsed';
+      readonly path: string;
+      readonly requestedAt?: number;
+      readonly reads?: readonly string[];
+      readonly writes?: readonly string[];
+    }
   /** A write that this order has read was undone: `id` names the undo. */
   | {
       readonly type: 'InconsistencyFound';
@@ -54,6 +63,8 @@ export type OrderFact =
       /** The path of a recovery that undoes the steps that have read it, or runs them again: there is no exception. */
       readonly maskedBy?: string;
       readonly masked?: Pick<Inconsistency, 'uses' | 'causedBy'>;
+      /** This order has undone each step that has read it: there is no exception. */
+      readonly undone?: true;
     }
   /** A step has failed after a recovery had canceled it. `maskedBy`: the path of the recovery. */
   | {

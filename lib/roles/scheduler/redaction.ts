@@ -41,7 +41,7 @@ export const secretOutputAt = (program: Program, path: string): readonly string[
 /** Removes secrets from a fact, because everyone who may read the order sees its journal. */
 export function redactedFact(program: Program, fact: CoreFact, secrets: readonly string[]): CoreFact {
   if ('fault' in fact && fact.fault) return { ...fact, fault: withoutSecrets(fact.fault, secrets) };
-  if (fact.type !== 'ActivityClosed' || fact.output === undefined) return fact;
+  if ((fact.type !== 'ActivityClosed' && fact.type !== 'LateResult') || fact.output === undefined) return fact;
   const pointers = secretOutputAt(program, fact.path);
   const hidden = withoutTexts(masked(fact.output, pointers), [...secrets, ...secretTexts(fact.output, pointers)]);
   return { ...fact, output: withoutSealed(hidden) };

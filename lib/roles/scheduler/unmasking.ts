@@ -1,4 +1,4 @@
-import { isUndoOf } from '#roles/recovery/writes-of';
+import { isUndoneAfter } from '#roles/recovery/writes-of';
 import type { Draft } from './draft.ts';
 import { inconsistencyReport } from './inconsistency-report.ts';
 import type { JournalEntry } from './instance.ts';
@@ -26,10 +26,9 @@ export function raiseMasked(draft: Draft): Draft {
     (each, entry) => {
       if (entry.type !== 'InconsistencyFound' || !entry.masked) return each;
       // A step that has run again has read the object again. A later run that came to nothing leaves the one before as it is.
-      const uses = entry.masked.uses.filter(({ path }) => {
-        const last = journal.findLast((line) => line.type === 'ObjectsUsed' && line.path === path);
-        if (!last || last.seq > entry.seq) return false;
-        return !journal.some((line) => line.seq > last.seq && isUndoOf(loaded.program, line, path));
+      const uses = entry.masked.uses.filter((use) => {
+        const last = journal.findLast((line) => line.type === 'ObjectsUsed' && line.path === use.path);
+        return last !== undefined && last.seq <= entry.seq && !isUndoneAfter(loaded.program, journal, last, use.path);
       });
       return uses.length === 0 ? each : raised(each, entry, { ...entry.masked, uses });
     },

@@ -5,6 +5,7 @@ import type { StateRecord } from '#ports/records';
 import type { JournalEntry, StoredEntry } from '#roles/scheduler/instance';
 import type { History, Tracked } from '#testing/world/history';
 import { type Law, on, type Setting } from './law.ts';
+import { type Use, type Uses, usesIn, wrongUses } from './object-uses.ts';
 import { beginsRecovery, scopeOf } from './recoveries.ts';
 
 type Found = Extract<StoredEntry, { type: 'InconsistencyFound' }>;
@@ -17,21 +18,12 @@ export interface Undo {
   readonly seq: number;
 }
 
-/** One use of an object, from the history of an order. */
-interface Use {
-  readonly orderId: string;
-  readonly path: string;
-  readonly object: string;
-  readonly at: number;
-  readonly seq: number;
-}
-
-/** If a record is written later than this after an undo, the last look may miss it. */
-const lastLookMs = 900_000;
+/** If a step closes later than this after the undo or the next write, or its record is written later, the last look may miss it. */
+const lastLookMs = 3_600_000;
 
 /**
- * Each order that has read an undone write notes the undo once, with one exception that names its cause. No other order notes it (S46).
- * The law finds the readers in the histories of all orders, without the records of objects.
+ * Each order that may have read an undone write notes the undo once. If it has not undone its own step, it has one exception, which names
+ * its cause. No other order notes it (S46). The law finds the readers in the histories of all orders, without the records of objects.
  */
 export function undoneWrites({ toleranceMs, now }: Pick<Setting, 'toleranceMs' | 'now'>): Law {
   /** Orders that a recovery undoes as a whole. */
@@ -88,19 +80,6 @@ function undoIn(orderId: string, fact: JournalEntry): readonly Undo[] {
   return [{ orderId, path: undonePath(fact.path), at, seq }];
 }
 
-interface Uses {
-  readonly reads: readonly Use[];
-  readonly writes: readonly Use[];
-}
-
-function usesIn(history: History): Uses {
-  const of = (name: 'reads' | 'writes'): readonly Use[] =>
-    [...history.orders.values()].flatMap(({ orderId, journal }) =>
-      journal.flatMap((fact) => (fact.type === 'ObjectsUsed' ? (fact[name] ?? []).map((object) => ({ ...fact, orderId, object })) : [])),
-    );
-  return { reads: of('reads'), writes: of('writes') };
-}
-
 const keyOf = ({ orderId, path, object, at }: Pick<Use, 'orderId' | 'path' | 'object' | 'at'>): string =>
   [orderId, path, object, at].join(' ');
 
@@ -129,11 +108,12 @@ function wrongInOrder(order: Tracked, known: Known): readonly string[] {
     .filter((line) => known.history.orders.get(line.cause.orderId)?.damagedAt === undefined)
     .filter((line) => !known.undos.some((undo) => isAbout(line, undo)))
     .map((line) => `order ${orderId} has noted the undo ${line.id}, which no recovery has done`);
-  const standing = lines.filter((line) => line.maskedBy === undefined || isStillTrue(line, order, known));
+  const standing = lines.filter((line) => !line.undone && (line.maskedBy === undefined || isStillTrue(line, order, known)));
   return [
     ...missing,
     ...unknown,
-    ...lines.flatMap((line) => wrongMask(line, order, known)),
+    ...wrongUses(order),
+    ...lines.flatMap((line) => [...wrongMask(line, order, known), ...wrongUndone(line, order, known)]),
     ...wrongExceptions(order, standing, known.history),
   ];
 }
@@ -151,13 +131,15 @@ function readsOf(reader: string, undo: Undo, known: Known): { readonly must: rea
   for (const read of reads) {
     if (read.orderId !== reader) continue;
     for (const write of undone) {
-      if (write.object !== read.object || read.at < write.at || read.at > undo.at) continue;
-      const between = writes.filter(
-        (other) => other.object === read.object && other.orderId !== write.orderId && other.at > write.at && other.at < read.at,
+      if (write.object !== read.object || read.at < write.requestedAt || read.requestedAt > undo.at) continue;
+      const later = writes.filter(
+        (other) => other.object === read.object && other.orderId !== write.orderId && other.requestedAt > write.at,
       );
+      const between = later.filter((other) => other.at < read.requestedAt);
       // The record of a write that came after the undo may not have been there at the first look.
       const isSure = (other: Use): boolean => (noted.get(keyOf(other)) ?? 0) < undo.at - toleranceMs;
-      const isInTime = (noted.get(keyOf(read)) ?? 0) < undo.at + lastLookMs - toleranceMs;
+      const readUntil = Math.min(undo.at, ...later.map(({ at }) => at));
+      const isInTime = Math.max(read.at - readUntil, (noted.get(keyOf(read)) ?? 0) - undo.at) < lastLookMs - toleranceMs;
       if (between.length === 0 && isInTime) must.push(read);
       if (!between.some(isSure)) may.push(read);
     }
@@ -181,6 +163,19 @@ function wrongMask(line: Found, { orderId, program }: Tracked, known: Known): re
     (read) => read.seq < seq && !scopeOf(program, maskedBy).has(definitionPath(read.path)),
   );
   return beside ? [`order ${orderId}: the undo ${line.id} is masked by ${maskedBy}, and ${beside.path} has read it`] : [];
+}
+
+/** An order says that it has undone its readers of a write exactly if it has undone each of them. */
+function wrongUndone(line: Found, { orderId, journal }: Tracked, known: Known): readonly string[] {
+  const undo = known.undos.find((each) => isAbout(line, each));
+  if (!undo || line.maskedBy !== undefined) return [];
+  const { must, may } = readsOf(orderId, undo, known);
+  const isUndone = ({ path, seq }: Use): boolean =>
+    journal.some((fact) => fact.seq > seq && fact.seq < line.seq && undoIn(orderId, fact).some((each) => isAt(path, each.path)));
+  const standing = must.find((read) => read.seq < line.seq && !isUndone(read));
+  if (line.undone)
+    return standing ? [`order ${orderId} says that it has undone the readers of ${line.id}, and ${standing.path} stands`] : [];
+  return may.every(isUndone) ? [`order ${orderId} has an exception about ${line.id}, and has undone each step that has read it`] : [];
 }
 
 /** Whether an order has ended, and one of its steps that have read a masked undone write is done for good and has not run again (F-149). */
@@ -253,7 +248,7 @@ interface Raising {
 /** A finished order stays as it is and has an open task, and an order at work goes into Error, unless a rule acts at once (S47). */
 function wrongWhenTold(before: StateRecord, after: StateRecord, { newFacts, damagedAt }: Tracked): string | undefined {
   if (damagedAt !== undefined) return undefined;
-  if (!newFacts.some((fact) => fact.type === 'InconsistencyFound' && fact.maskedBy === undefined)) return undefined;
+  if (!newFacts.some((fact) => fact.type === 'InconsistencyFound' && fact.maskedBy === undefined && !fact.undone)) return undefined;
   const isHandled = newFacts.some(({ type }) => type === 'ExceptionHandled');
   const open = (state: StateRecord): number => state.open?.length ?? 0;
   const { orderId } = after;

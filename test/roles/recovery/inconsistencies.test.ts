@@ -6,7 +6,7 @@ import { exceptionOf, taskOf } from '#roles/exceptions/read';
 import { storeObjects } from '#roles/recovery/objects';
 import { listOf } from '../../support/workflows.ts';
 import { failed, journalOf, ok, openDesk, submitted, timePasses } from '../support.ts';
-import { foundIn, told, warehouseApp } from './warehouse.ts';
+import { foundIn, tellUndone, told, warehouseApp } from './warehouse.ts';
 
 /** Order A has booked lot 4711 and is at work. B reserves from it and is at work, C is finished, D reserves from lot 4712. */
 async function warehouse(context: TestContext, writesAndSendsAtomically: boolean) {
@@ -111,3 +111,39 @@ for (const isTooMany of [false, true])
       isTooMany ? ['Inconsistent', true] : undefined,
     );
   });
+
+test('F-149, F-152: an order that has undone the step which read an undone write notes the undo, and has no exception', async (context) => {
+  const desk = openDesk(context, warehouseApp);
+  const orderId = await submitted(desk, { lot: '4711' }, { workflow: 'hold' });
+  await desk.answer(await desk.request(), ok({}));
+  const pack = await desk.request();
+  const at = desk.clock.now();
+  await timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'cancel', by: 'olga', reason: 'r' }, { id: 'i' }));
+  await desk.answer(pack, failed('Stopped'));
+  const undo = (await desk.requests()).find(({ operation }) => operation === 'release');
+  await desk.answer(undo as Request, ok({}));
+  assert.equal((await desk.state(orderId)).outcome, 'canceled');
+  const cause = { orderId: 'ord_other', path: 'order/book' };
+  await tellUndone(desk, orderId, { id: 'undo-1', cause, uses: [{ path: 'order/reserve', object: 'lot/4711', at }] });
+  const found = (await journalOf(desk, orderId)).filter(({ type }) => type === 'InconsistencyFound');
+  assert.partialDeepStrictEqual(found, [{ id: 'undo-1', undone: true }]);
+  assert.equal((await desk.state(orderId)).causes ?? 0, 0);
+});
+
+test('F-151: a canceled step that was done after all has its objects recorded, and the readers hear of its undo', async (context) => {
+  const desk = openDesk(context, warehouseApp);
+  const receipt = await submitted(desk, { lot: '4711' }, { workflow: 'receive' });
+  const book = await desk.request();
+  await desk.clock.advance(10);
+  const sale = await submitted(desk, { lot: '4711' }, { workflow: 'take' });
+  await desk.answer(await desk.request(), ok({}));
+  const recover = { kind: 'recover', by: 'olga', reason: 'wrong papers' } as const;
+  await timePasses(desk.clock, desk.system.scheduler.instruct(receipt, recover, { id: 'i' }));
+  await desk.answer(book, ok({}));
+  const undo = (await desk.requests()).find(({ operation }) => operation === 'unbook');
+  await desk.answer(undo as Request, ok({}));
+  const used = (await journalOf(desk, receipt)).filter(({ type }) => type === 'ObjectsUsed');
+  assert.partialDeepStrictEqual(used, [{ path: 'order/book', writes: ['lot/4711'] }]);
+  await told(desk);
+  assert.equal(await foundIn(desk, sale), 1);
+});

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { queueNames, type Request } from '#ports/messages';
 import { rule } from '../../support/rules.ts';
-import { type Desk, failed, journalOf, ok, timePasses } from '../support.ts';
+import { type Desk, failed, journalOf, ok, submitted, timePasses } from '../support.ts';
 import { foundIn, received, told } from './warehouse.ts';
 
 const quarterMs = 900_000;
@@ -38,13 +38,28 @@ test('S46, F-152: an order whose message about an undone write is lost hears of 
   await desk.deliver(queueNames.submissions);
   await loseWakeUps(desk);
   assert.equal(await foundIn(desk, sale), 0);
-  for (let looks = 0; looks < 3; looks++) {
+  for (let looks = 0; looks < 6; looks++) {
     await desk.clock.advance(quarterMs);
     await told(desk);
     assert.equal(await foundIn(desk, sale), 1);
   }
   await desk.clock.advance(quarterMs);
   assert.deepEqual(await desk.queues.receive(queueNames.submissions, { max: 10, visibilityMs: 1, waitMs: 0 }), []);
+});
+
+test('S46, F-151: an order whose step may have read before the undo, and closes after it, hears of the undo at the next look', async (context) => {
+  const { desk, pack, recovered } = await recoverable(context);
+  const late = await submitted(desk, { lot: '4711' }, { workflow: 'take' });
+  const reserve = await desk.request();
+  await desk.clock.advance(10);
+  await recovered(pack);
+  await told(desk);
+  await desk.clock.advance(5_000);
+  await desk.answer(reserve, ok({}));
+  assert.equal(await foundIn(desk, late), 0);
+  await desk.clock.advance(quarterMs);
+  await told(desk);
+  assert.equal(await foundIn(desk, late), 1);
 });
 
 test('S46: a second undo of a step tells nobody who has read only its first write', async (context) => {

@@ -85,7 +85,15 @@ for (const writesAndSendsAtomically of [true, false])
       const desk = open(context);
       const [book, look] = [await ran(desk, 'book', '4711', { shelf: 7 }), await ran(desk, 'look')];
       const at = desk.clock.now();
-      const use = (orderId: string, path: string, use: string) => ({ orderId, path, at, use, expiresAt: at + 7 * dayMs, rev: 1 });
+      const use = (orderId: string, path: string, use: string) => ({
+        orderId,
+        path,
+        requestedAt: at,
+        at,
+        use,
+        expiresAt: at + 7 * dayMs,
+        rev: 1,
+      });
       assert.deepEqual(await usesOf(desk, 'shelf/7'), [use(book, 'order/book', 'write')]);
       const ofLot = await usesOf(desk, 'lot/4711');
       assert.deepEqual(

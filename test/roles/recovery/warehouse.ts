@@ -11,6 +11,7 @@ const worker = defineAgent('worker', {
   book: operation({ input: Lot, output: none, writes: ['lot/{lot}'], run: () => ({}) }),
   unbook: operation({ input: Lot, output: none, run: () => ({}) }),
   reserve: operation({ input: Lot, output: none, reads: ['lot/{lot}'], run: () => ({}) }),
+  release: operation({ input: Lot, output: none, run: () => ({}) }),
   pack: operation({ input: Lot, output: none, run: () => ({}) }),
 });
 const receive = defineWorkflow('receive', { version: 1, order: Lot }, ({ order }) => {
@@ -20,8 +21,13 @@ const receive = defineWorkflow('receive', { version: 1, order: Lot }, ({ order }
 const take = defineWorkflow('take', { version: 1, order: Lot }, ({ order }) =>
   sequence(worker.reserve({ lot: order.lot }).noUndo(), worker.pack({ lot: order.lot }).noUndo()),
 );
+/** Gives back what it has reserved if it does not complete. */
+const hold = defineWorkflow('hold', { version: 1, order: Lot }, ({ order }) => {
+  const reserve = worker.reserve({ lot: order.lot }).undo(() => worker.release({ lot: order.lot }));
+  return sequence(reserve, worker.pack({ lot: order.lot }).noUndo());
+});
 /** Receipts book a lot and sales reserve from it. Then each packs. */
-export const warehouseApp = defineApp({ workflows: [receive, take], agents: [worker] });
+export const warehouseApp = defineApp({ workflows: [receive, take, hold], agents: [worker] });
 
 /** A receipt has booked lot 4711 and packs it, and a sale has reserved from the lot. The rule is in force before, if there is one. */
 export async function received(context: TestContext, given?: Rule) {
