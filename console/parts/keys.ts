@@ -39,6 +39,28 @@ const isTyping = ({ target }: KeyboardEvent): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) && !isBox(target);
 const isBox = (target: HTMLElement): boolean => target instanceof HTMLInputElement && /^(checkbox|radio)$/.test(target.type);
 
+/** The field into which a person types a text, and the time of the last key. Other keys, such as Enter, and the mouse end the text. */
+let typed: { readonly field: EventTarget | null; readonly at: number } | undefined;
+const typingPauseMs = 2_000;
+
+const isOfText = ({ key, ctrlKey, metaKey }: KeyboardEvent): boolean => !ctrlKey && !metaKey && (key.length === 1 || key === 'Backspace');
+// A field may handle its keys itself, so these listeners come first.
+addEventListener('pointerdown', () => (typed = undefined), { capture: true });
+addEventListener(
+  'keydown',
+  (event) => {
+    if (isTyping(event)) typed = isOfText(event) ? { field: event.target, at: event.timeStamp } : undefined;
+  },
+  { capture: true },
+);
+
+/** Whether a person goes on typing into a field that a refresh has removed. Such a key is part of a text until the person pauses. */
+function isTypedOn({ timeStamp }: KeyboardEvent): boolean {
+  if (!(typed?.field instanceof HTMLElement) || typed.field.isConnected || timeStamp - typed.at > typingPauseMs) return false;
+  typed = { field: typed.field, at: timeStamp };
+  return true;
+}
+
 /** `Ctrl+k`, `g h`, `?`. */
 function nameOf(event: KeyboardEvent): string {
   const name = event.ctrlKey || event.metaKey ? `Ctrl+${event.key}` : event.key;
@@ -59,6 +81,7 @@ addEventListener('keydown', (event) => {
     if (event.key === 'Escape') (event.target as HTMLElement).blur();
     return;
   }
+  if (isTypedOn(event) && !found?.always) return;
   if (document.querySelector('dialog[open]') && !found?.always) return;
   if (found && (found.always || singleKeys.peek() || name.length > 1)) {
     event.preventDefault();
