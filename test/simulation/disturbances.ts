@@ -2,7 +2,7 @@ import type { ProcessState, StateRecord } from '#ports/records';
 import type { Clients } from './clients.ts';
 import type { AnyFault } from './faults.ts';
 import { type Fleet, rolesOn } from './fleet.ts';
-import type { SimulatedHost } from './host.ts';
+import { type SimulatedHost, standsStillMaxMs } from './host.ts';
 import type { SimulatedQueues } from './queues.ts';
 import type { Surroundings } from './surroundings.ts';
 import { suspend } from './suspensions.ts';
@@ -45,8 +45,6 @@ export function disturb(world: Disturbed): void {
   });
 }
 
-/** The longest pause of a host. */
-export const standsStillMaxMs = 120_000;
 /** The time that a container gets between SIGTERM and SIGKILL. */
 const graceMs = 30_000;
 

@@ -3,6 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { Timeline } from '#testing/world/timeline';
 import { Faults, faultKinds, otherFaults, type Profile } from './faults.ts';
 import { Fleet } from './fleet.ts';
+import { standsStillMaxMs } from './host.ts';
 import { portsOf, Shared } from './ports.ts';
 import { SimulatedQueues } from './queues.ts';
 import { chanceOf } from './random.ts';
@@ -72,4 +73,21 @@ describe('absent supervisors', () => {
     await looked(6 * hour);
     assert.deepEqual(await looked(hour), often);
   });
+});
+
+test('a host that is paused twice stands still for no longer than the laws allow', async (context) => {
+  const { fleet, looked } = hosts(context);
+  const [host] = fleet.all;
+  assert.ok(host);
+  const pausedAt = host.timeline.now;
+  host.freeze(100_000);
+  await looked(60_000);
+  host.freeze(standsStillMaxMs);
+  assert.equal(host.frozenUntil, pausedAt + standsStillMaxMs);
+  host.freeze(1000);
+  assert.equal(host.frozenUntil, pausedAt + standsStillMaxMs, 'a short pause does not end a longer one');
+  await looked(standsStillMaxMs);
+  const again = host.timeline.now;
+  host.freeze(5000);
+  assert.equal(host.frozenUntil, again + 5000);
 });

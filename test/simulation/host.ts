@@ -22,6 +22,9 @@ import { asTaken } from './stricter.ts';
 import type { Surroundings } from './surroundings.ts';
 import { CutOff } from './transactions.ts';
 
+/** The longest pause of a host. */
+export const standsStillMaxMs = 120_000;
+
 /** All functions. Clients here do not call the HTTP function, but the code behind it: `system` of a host. */
 export const topology: readonly FunctionSpec[] = topologyOf(appOn({} as Remote), { agents: 'together' });
 export const sources: ReadonlyMap<string, QueueSource> = new Map(
@@ -90,6 +93,7 @@ export class SimulatedHost implements WatchedProcess {
   private open = 0;
   private readonly stoppings = new Set<AbortController>();
   private readonly timed = new Set<{ readonly spec: FunctionSpec; readonly endsAt: number }>();
+  private frozenAt = 0;
   frozenUntil = 0;
   private batches = 0;
   readonly timeline: Timeline;
@@ -242,10 +246,15 @@ export class SimulatedHost implements WatchedProcess {
     timeline.after(this.frozenUntil - timeline.now, `${this.id} goes on`, () => this.goOn(resume));
   }
 
-  /** Pauses the process. It does not notice the pause, and afterwards acts on outdated answers. */
+  /**
+   * Pauses the process. It does not notice the pause, and afterwards acts on outdated answers. A second pause makes the first one longer, but
+   * not longer than `standsStillMaxMs`: the laws allow for no more.
+   */
   freeze(ms: number): void {
-    this.around.narrate(() => `${this.id} stands still for ${ms} ms`);
-    this.frozenUntil = this.around.timeline.now + ms;
+    const { now } = this.around.timeline;
+    if (now >= this.frozenUntil) this.frozenAt = now;
+    this.frozenUntil = Math.min(Math.max(this.frozenUntil, now + ms), this.frozenAt + standsStillMaxMs);
+    this.around.narrate(() => `${this.id} stands still for ${this.frozenUntil - now} ms`);
   }
 
   /** Shuts down gracefully: running functions get a signal and some time. */

@@ -1,7 +1,7 @@
 import type { History } from '#testing/world/history';
 import { Backup } from './backup.ts';
-import { standsStillMaxMs } from './disturbances.ts';
 import type { Fleet } from './fleet.ts';
+import { standsStillMaxMs } from './host.ts';
 import type { Shared } from './ports.ts';
 import type { SimulatedQueues } from './queues.ts';
 import type { Chance } from './random.ts';
