@@ -26,4 +26,12 @@ export const recovering: readonly Mutant[] = [
     replace: "{ type: 'canceled', outcome: 'compensated' }",
     suites: ['test/roles/recovery/ruled.test.ts'],
   },
+  {
+    name: 'a recovery is found by the times of different clocks',
+    why: 'an undo by a host whose clock is behind seems to come before its recovery',
+    file: 'lib/roles/recovery/cause.ts',
+    find: '(entry) => entry.seq < undo.seq && ',
+    replace: '(entry) => entry.at <= undo.at && ',
+    suites: ['test/roles/recovery/cause.test.ts'],
+  },
 ];

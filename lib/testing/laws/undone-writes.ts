@@ -1,6 +1,7 @@
 import { definitionPath, isUndoPath, undonePath } from '#core/data/ids';
 import { rootPath } from '#core/definition/definition';
 import { isAt } from '#core/engine/undo-pages';
+import type { Handling } from '#core/exceptions/exception';
 import type { StateRecord } from '#ports/records';
 import type { JournalEntry, StoredEntry } from '#roles/scheduler/instance';
 import type { History, Tracked } from '#testing/world/history';
@@ -211,15 +212,23 @@ function wrongExceptions({ orderId }: Tracked, lines: readonly Found[], history:
   return [...counts, ...causes];
 }
 
-/** Returns the exception that a recovery has handled in its first write, or else the order; undefined for a damaged order, whose history proves nothing. */
-function causeOf({ cause: { orderId }, id }: Found, history: History): string | undefined {
+/**
+ * Returns the exception that the person or the rule of a recovery has handled in its first write, or else the order; undefined for a
+ * damaged order, whose history proves nothing.
+ */
+function causeOf(line: Found, history: History): string | undefined {
+  const { orderId } = line.cause;
   const { journal = [], damagedAt } = history.orders.get(orderId) ?? {};
-  const undoneAt = Number(id.slice(id.lastIndexOf('/') + 1));
-  const begun = journal.findLast((fact) => fact.at <= undoneAt && beginsRecovery(fact));
-  const handled = journal.find((fact) => fact.type === 'ExceptionHandled' && fact.at === begun?.at);
-  if (damagedAt !== undefined) return undefined;
+  const undo = undosOf(history).find((each) => isAbout(line, each));
+  if (damagedAt !== undefined || !undo) return undefined;
+  const begun = journal.findLast((fact) => fact.seq < undo.seq && beginsRecovery(fact));
+  const handled = journal.find((fact) => fact.type === 'ExceptionHandled' && fact.at === begun?.at && isBy(fact.handling, begun));
   return handled?.type === 'ExceptionHandled' ? handled.exceptionId : orderId;
 }
+
+/** Another rule may have handled another exception in the write that begins the recovery. */
+const isBy = ({ by, id }: Handling, begun: StoredEntry): boolean =>
+  begun.type === 'RuleActed' ? by === 'rule' && id === begun.ruleId : by === 'person';
 
 interface Raised {
   /** The path and the order of the undone step. */
