@@ -34,4 +34,12 @@ export const recovering: readonly Mutant[] = [
     replace: '(entry) => entry.at <= undo.at && ',
     suites: ['test/roles/recovery/cause.test.ts'],
   },
+  {
+    name: 'a message about the undo of a damaged order is never done',
+    why: 'nobody can read what the order has written',
+    file: 'lib/roles/recovery/inconsistencies.ts',
+    find: 'const tail = found && readableTail(found.state);',
+    replace: 'const tail = found && decodeInstance(found.state).tail;',
+    suites: ['test/roles/recovery/damaged-writers.test.ts'],
+  },
 ];

@@ -7,6 +7,7 @@ import type { Outgoing, Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
 import { isNoted } from '#roles/scheduler/inconsistency-report';
 import { decodeInstance } from '#roles/scheduler/instance';
+import { readableTail } from '#roles/scheduler/readable-tail';
 import { wholeJournal } from '#roles/scheduler/step-report';
 import { causeOfRecovery } from './cause.ts';
 import { consumerLimits, consumersOf, type Reader } from './consumers.ts';
@@ -46,8 +47,10 @@ export async function tellConsumers({ orderId, path, undoneAt: given, looks = 0 
   const { store, queues, clock, definitions } = ports;
   const found = await store.load(orderId);
   const program = found && definitions.programOf(found.state);
-  if (!found || !program) return;
-  const journal = wholeJournal(await store.pages(orderId), decodeInstance(found.state).tail);
+  const tail = found && readableTail(found.state);
+  // An order with a damaged history does not tell what it has written. A person decides about it.
+  if (!found || !program || !tail) return;
+  const journal = wholeJournal(await store.pages(orderId), tail);
   const undone = writesOf(program, orderId, journal, path).filter((write) => write.undoneAt !== undefined);
   const undoneAt = given ?? Math.max(...undone.map((write) => write.undoneAt ?? 0));
   const { items, more } = await consumersOf(

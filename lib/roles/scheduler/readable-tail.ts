@@ -1,0 +1,10 @@
+import type { StateRecord } from '#ports/records';
+import { readableInstance, type StoredEntry, salvagedTail } from './instance.ts';
+
+/** Returns the newest lines of the journal, also those of a damaged record that can be told apart; undefined if lines may be missing. */
+export function readableTail(record: StateRecord): readonly StoredEntry[] | undefined {
+  const instance = readableInstance(record);
+  if (instance) return instance.tail;
+  const { entries, whole, seq = 0 } = salvagedTail(record.blob);
+  return whole ? entries.map((entry, index) => ({ ...entry, seq: seq - entries.length + 1 + index })) : undefined;
+}
