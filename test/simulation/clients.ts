@@ -2,7 +2,7 @@ import { InstanceLockedError } from '#ports/errors';
 import { consumerOf, queueNames as names } from '#ports/messages';
 import { callKey } from '#roles/operator/idempotency';
 import type { Decision } from '#roles/operator/instruction';
-import { decodeInstance } from '#roles/scheduler/instance';
+import { decodeInstance, type StoredEntry } from '#roles/scheduler/instance';
 import { acquireLease, lockPolicies } from '#roles/scheduler/lease';
 import { orderIdOf, type Submission } from '#roles/submission/submission';
 import type { System } from '#runtime/system';
@@ -23,6 +23,14 @@ interface How {
   readonly foresees?: boolean;
   /** Whether the decision contains an answer that the workflow does not accept. */
   readonly isWrong?: boolean;
+}
+
+/** Options of an order that a client submits. */
+interface Submitting {
+  /** The longest time until the client submits it. */
+  readonly soonMs?: number;
+  /** Whether the client may cancel it. */
+  readonly mayCancel?: boolean;
 }
 
 const wrongName: Decision = { kind: 'signal', name: 'disapproved', payload: { by: 'somebody' } };
@@ -51,6 +59,8 @@ export interface Reach {
   readonly shared: Shared;
   /** Returns a running host that answers calls; undefined if there is none. */
   anyHost(): SimulatedHost | undefined;
+  /** Returns the history of an order as far as it has come; empty if the order is not stored yet. */
+  journalOf(orderId: string): readonly StoredEntry[];
 }
 
 /** Clients and operators: they submit, signal, cancel and decide, and repeat each call until it is answered. */
@@ -74,7 +84,7 @@ export class Clients {
     this.reach = reach;
   }
 
-  submitSomething(number: number, offer?: (typeof offers)[number]): string {
+  submitSomething(number: number, offer?: (typeof offers)[number], { soonMs, mayCancel = true }: Submitting = {}): string {
     if (this.numbers.has(number)) throw new Error(`Two themes of this world submit order-${number}. Give one of them other numbers.`);
     this.numbers.add(number);
     const { chance, timeline } = this.reach.around;
@@ -85,7 +95,7 @@ export class Clients {
     const named = { client: clientName, idempotencyKey, ...(reference === undefined ? {} : { reference }) };
     const submission = { ...named, workflow, order: body, responseChannel: responseQueue };
     const byMessage = chance.happens(0.3);
-    timeline.after(chance.between(0, 60_000), `client submits ${number}`, () => {
+    timeline.after(chance.between(0, soonMs ?? 60_000), `client submits ${number}`, () => {
       this.reach.around.narrate(() => `the client ${byMessage ? 'posts' : 'submits'} ${orderId}, a ${workflow}`);
       if (byMessage)
         this.reach.queues.send([{ queue: names.submissions, body: JSON.stringify({ v: 1, type: 'submission', ...submission }) }]);
@@ -96,7 +106,7 @@ export class Clients {
     if (chance.happens(0.1)) this.upgrade(orderId);
     if (workflow === 'approval') for (let signals = chance.between(1, 3); signals > 0; signals--) this.signal(orderId);
     const { often, withinMs } = canceled[workflow] ?? { often: 0.2, withinMs: 120_000 };
-    if (chance.happens(often)) this.cancel(orderId, withinMs);
+    if (mayCancel && chance.happens(often)) this.cancel(orderId, withinMs);
     return orderId;
   }
 

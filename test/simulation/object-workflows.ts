@@ -46,4 +46,13 @@ const exchange = defineWorkflow('exchange', { version: 1, order: Deal, toOperato
   ),
 );
 
-export const objectWorkflows = [receipt, withdrawal, exchange];
+/** Reads a lot first, and then works on it in two branches: a recovery of the branches leaves the first read as it is. */
+const assembly = defineWorkflow('assembly', { version: 1, order: Deal, toOperator: [Refused] }, ({ order }) =>
+  sequence(
+    check(order.lot),
+    parallel(sequence(move(order.lot, order.to), take(order.to, 'take-more')).named('there'), take(order.lot, 'take-spare')).named('both'),
+    delay({ seconds: order.last }).named('stay'),
+  ),
+);
+
+export const objectWorkflows = [receipt, withdrawal, exchange, assembly];

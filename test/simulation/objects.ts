@@ -1,6 +1,7 @@
 import type { Rule } from '#core/rules/rule';
-import type { Decision } from '#roles/operator/instruction';
 import type { Clients, Reach } from './clients.ts';
+import { shareLots } from './object-groups.ts';
+import { giveRecovery, isDone, whenReady } from './object-looks.ts';
 import { type Chance, isIn, restoredIn, themeOf } from './random.ts';
 import type { Services } from './services.ts';
 
@@ -19,6 +20,8 @@ const recoveredShare = 0.7;
 const recoveredAgainShare = 0.4;
 /** The time that the warehouse takes to undo. */
 const undoesMs = [200, 25_000] as const;
+/** How long an operator waits who has found an order that has not come as far as the step. */
+const readAfterMs = [0, 40_000] as const;
 /** The share of messages about undone writes that are lost; then the share of orders that people cancel or undo without a recovery. */
 const lostShare = 0.25;
 const undoneShare = 0.2;
@@ -64,12 +67,10 @@ export function shareObjects(reach: Reach, services: Services, clients: Clients,
   const chance = many === undefined ? objectsIn(seed) : themeOf(seed, theme);
   if (!chance) return;
   reach.around.carriedOut('emitted shared objects');
-  // A separate random sequence, which leaves the choices below as they are. A world with many orders has no slow undos and lost messages.
-  const further = many === undefined ? themeOf(seed, theme + 100) : undefined;
-  if (further) {
-    services.lasts.set('stock.release', () => further.between(...undoesMs));
-    reach.queues.losesNews = () => further.happens(lostShare);
-  }
+  // A separate random sequence, which leaves the choices below as they are.
+  const further = themeOf(seed, theme + 100);
+  services.lasts.set('stock.release', () => further.between(...undoesMs));
+  reach.queues.losesNews = () => further.happens(lostShare);
   for (const operation of ['book', 'move', 'take']) services.lasts.set(`stock.${operation}`, () => chance.between(...worksMs));
   for (const operation of ['book', 'take']) services.refuses.set(`stock.${operation}`, () => chance.happens(refusedShare));
   for (const each of rules) if (chance.happens(0.5)) putRule(reach, clients, chance, each);
@@ -82,16 +83,17 @@ export function shareObjects(reach: Reach, services: Services, clients: Clients,
       wait: chance.between(...waitSeconds),
       last: chance.between(...lastSeconds),
     };
-    const orderId = clients.submitSomething(1000 + number, { workflow, body });
+    const orderId = clients.submitSomething((many === undefined ? 1000 : 10_000) + number, { workflow, body });
     if (chance.happens(recoveredShare)) {
       const path = chance.pick(recovers[workflow] ?? []);
       recover(reach, clients, chance, { orderId, path, afterMs: chance.between(...actsAfterMs) });
-      if (further?.happens(recoveredAgainShare))
+      if (further.happens(recoveredAgainShare))
         recover(reach, clients, further, { orderId, path, afterMs: further.between(...actsAfterMs) });
     }
     if (chance.happens(undoneShare)) act(reach, clients, chance, orderId, chance.pick(['cancel', 'compensate']));
     if (chance.happens(0.3)) act(reach, clients, chance, orderId, 'acknowledge');
   }
+  if (many === undefined) shareLots(reach, services, clients, themeOf(seed, theme + 200));
 }
 
 function putRule({ around }: Reach, clients: Clients, chance: Chance, draft: Omit<Rule, 'version'>): void {
@@ -111,14 +113,20 @@ interface Recovery {
   readonly afterMs: number;
 }
 
-/** An operator recovers an order, in some cases after a dry run. */
-function recover({ around }: Reach, clients: Clients, chance: Chance, { orderId, path, afterMs }: Recovery): void {
-  around.timeline.after(afterMs, 'an operator recovers', () => {
-    const key = clients.nameFor('recovery');
-    const decision: Decision = { kind: 'recover', by: 'operator', reason: key, ...(path === 'order' ? {} : { path }) };
-    const onAnswer = (answer: string): void => around.carriedOut(`emitted recovery ${answer}`);
-    clients.instruct(orderId, decision, key, { foresees: chance.happens(0.5), onAnswer });
-  });
+/** An operator recovers an order as soon as the step is done, in some cases after a dry run. */
+function recover(reach: Reach, clients: Clients, chance: Chance, { orderId, path, afterMs }: Recovery): void {
+  const { around } = reach;
+  around.timeline.after(afterMs, 'an operator looks at an order', () =>
+    whenReady(
+      around,
+      () => isDone(reach, orderId, path),
+      (looks) => {
+        const give = (): void => giveRecovery(reach, clients, { orderId, path, foresees: chance.happens(0.5) });
+        if (looks === 1) give();
+        else around.timeline.after(chance.between(...readAfterMs), 'an operator recovers', give);
+      },
+    ),
+  );
 }
 
 function act({ around }: Reach, clients: Clients, chance: Chance, orderId: string, kind: 'cancel' | 'compensate' | 'acknowledge'): void {

@@ -80,6 +80,7 @@ export class SimulatedQueues {
     const { faults } = this.around;
     if (!this.losesNews || faults.calm || !body.includes('"inconsistency":') || !this.losesNews()) return false;
     faults.lands('message lost', queue, victim());
+    this.around.carriedOut('emitted lost message about an undone write');
     return true;
   }
 

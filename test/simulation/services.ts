@@ -32,7 +32,7 @@ export class Services {
   /** Services that are sometimes unreachable, by agent. */
   readonly outOfReach = new Map<string, (orderId: string) => boolean>();
   /** Durations of operations that differ from the default, by name. */
-  readonly lasts = new Map<string, () => number>();
+  readonly lasts = new Map<string, (orderId: string) => number>();
   /** Additional refusals of operations, by name. */
   readonly refuses = new Map<string, (orderId: string) => boolean>();
   /** The uses of objects, oldest first. */
@@ -80,7 +80,7 @@ export class Services {
         if (isOutOfReach) throw new TransientFailure('There is no way to it.', { nothingSent: true });
         return arrive();
       },
-      { latencyMs: lasts?.() ?? usualMs, about: () => victim().orderId },
+      { latencyMs: lasts?.(victim().orderId ?? '') ?? usualMs, about: () => victim().orderId },
     );
     return host.watch.call(agent, { ...call, operation }, async () => {
       const answer = await asked;

@@ -25,6 +25,7 @@ import { Limits } from './limits.ts';
 import { isLook } from './looks.ts';
 import { dueSoon, foundGroups, notifiedIn } from './notified.ts';
 import { wrongInBooks } from './object-books.ts';
+import { undoneWritesIn } from './object-figures.ts';
 import { portsOf, Shared } from './ports.ts';
 import { daysLateMaxMs, SimulatedQueues } from './queues.ts';
 import { type Chance, chanceOf, isIn, restoredIn } from './random.ts';
@@ -218,7 +219,8 @@ export class World implements Surroundings {
       isPassVain: () => (this.faults.over || this.faults.calm !== undefined) && !this.shared.isAnythingDue(),
     });
     this.shared.onAnnounced = ({ detailType }) => this.hear(detailType);
-    this.reach = { around: this, queues: this.queues, shared: this.shared, anyHost: () => this.fleet.anyHost('api') };
+    const journalOf = (orderId: string) => this.history.orders.get(orderId)?.journal ?? [];
+    this.reach = { around: this, queues: this.queues, shared: this.shared, anyHost: () => this.fleet.anyHost('api'), journalOf };
     this.clients = new Clients(this.reach);
     if (this.firstLives) this.seen.set('worlds in which orders are forgotten', 1);
     if (this.limited) this.seen.set('worlds with the limits of DynamoDB', 1);
@@ -389,14 +391,18 @@ export class World implements Surroundings {
     if (observation.type === 'written') this.timeline.note(JSON.stringify(observation.after));
     if (observation.type === 'sent') this.timeline.note(observation.body);
     if (observation.type === 'bulk recorded') this.bulkRuns.take(observation);
-    this.counts(observation);
     this.judge.take(observation);
+    this.counts(observation);
     this.narrate(() => describe(observation));
   }
 
   private counts(observation: Observation): void {
-    const what = kindOf(observation);
-    this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
+    for (const what of [kindOf(observation), ...this.undoneWritesIn(observation)]) this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
+  }
+
+  private undoneWritesIn(observation: Observation): readonly string[] {
+    const order = observation.type === 'written' ? this.history.orders.get(observation.after.orderId) : undefined;
+    return order ? undoneWritesIn(order) : [];
   }
 
   narrate(line: () => string): void {
