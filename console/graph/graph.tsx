@@ -16,7 +16,7 @@ interface Props {
   readonly isEnded?: boolean;
   readonly chosen?: string | undefined;
   readonly choose?: ((path: string) => void) | undefined;
-  /** At half the size, beside a form. */
+  /** Whether the graph is drawn at half the size, beside a form. */
   readonly compact?: boolean;
 }
 

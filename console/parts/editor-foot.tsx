@@ -15,7 +15,7 @@ type Edited = Pick<Editor<never>, 'built' | 'isChanged' | 'busy' | 'overtaken' |
 
 interface RowProps {
   readonly what: 'rule' | 'solution';
-  /** Undefined: it is new. */
+  /** The version that is edited; undefined for a new rule or solution. */
   readonly version: number | undefined;
   readonly editor: Edited;
 }
@@ -84,7 +84,7 @@ const OvertakenNote = ({ overtaken: { version, author, lines } }: { overtaken: O
 
 interface FootProps {
   readonly what: 'rule' | 'solution';
-  /** Undefined: it is new. */
+  /** The rule or solution that is edited; undefined for a new one. */
   readonly item: { readonly id: string; readonly version: number } | undefined;
   readonly editor: Pick<Edited, 'built' | 'form'>;
   readonly commandOf: (id: string, body: JsonObject, reason: string) => string;

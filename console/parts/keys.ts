@@ -10,7 +10,7 @@ export interface Key {
   readonly key: string;
   readonly what: string;
   readonly run: () => void;
-  /** Works also while a person types, or with single letters switched off. */
+  /** Whether the key also works while a person types, and with single letters switched off. */
   readonly always?: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { ageOf, clockTime, exactTime, lengthOf, now, shortTime } from '../time.ts';
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to show.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds control characters to make them visible.
 const controls = /[\u0000-\u001f\u007f-\u009f]/g;
 /** Signs that change the direction of the text around them, and those without a width. */
 const invisible = /[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;

@@ -106,7 +106,7 @@ function TaskList() {
   );
 }
 
-/** Claims a task, and opens it. A second person is told who has it. */
+/** Claims a task, and opens it. The screen tells a second person who has claimed it. */
 function claim(task: Task): void {
   post(`/tasks/${task.id}/claim`, undefined).then(
     () => go(`/tasks/${task.id}`),

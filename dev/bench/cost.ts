@@ -19,11 +19,11 @@ export const assumed = {
   platformLogBytesPerRun: 300,
   accessLogBytesPerCall: 300,
   ordersPerMonth: 1_000_000,
-  /** DynamoDB requests a table's key once in this time for each caller. */
+  /** The time after which DynamoDB requests the key of a table again, for each caller. */
   tableKeySeconds: 300,
   /** Share of the runs that are traced, beyond the first run of each second. */
   tracedShare: 0.05,
-  /** Lambda polls each queue with this many receivers, for `pollSeconds` each. Empty polls are billed, too. */
+  /** The receivers with which Lambda polls each queue. Each poll takes `pollSeconds`, and empty ones are billed, too. */
   pollersPerQueue: 5,
   pollSeconds: 20,
   /** Metrics of the one route of an HTTP API with detailed metrics. */

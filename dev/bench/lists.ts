@@ -21,7 +21,7 @@ const client = 'shop';
 const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null, nextDueAt: null } as const;
 const declined = { type: 'CardDeclined', class: 'expected', message: 'The card was declined.', permanent: true } as const;
 
-/** Every thousandth order was rejected, every thirty thousandth canceled, and a hundred are in Error. */
+/** Returns one of the stored orders: every thousandth was rejected, every thirty thousandth canceled, and a hundred are in Error. */
 function orderAt(index: number): readonly [OrderRecord, StateRecord] {
   const orderId = orderIdOf(client, String(index));
   const submittedAt = noon + index * 100;

@@ -26,7 +26,7 @@ const worker = defineAgent('worker', {
 });
 type Operation = keyof typeof objects;
 const objects = { plain: 0, reads: 1, writes: 1, both: 2, most: objectsMax };
-/** The step with the objects is the first one of two, or the last one. */
+/** The place of the step with the objects: the first or the last of two steps. */
 const places = ['first', 'last'] as const;
 type Place = (typeof places)[number];
 const workflowOf = (name: Operation, place: Place) =>

@@ -99,7 +99,7 @@ async function printLongOrders(endpoints: AwsEndpoints): Promise<void> {
   invoked.close();
 }
 
-/** A step of a long order may cost this many times one of a short order: later steps have longer numbers, so the state is larger. */
+/** The largest ratio of the costs of a step in a long order and in a short one: later steps have longer numbers, so the state is larger. */
 const flatMax = 1.1;
 
 /** Write units of one more step, among few steps and among many. */

@@ -6,8 +6,8 @@ import type { RuleEvent, Situation } from '#core/rules/situation';
 
 /**
  * Measures the processor time of a decision with 200 rules in force, all about exceptions. None of them acts, so each condition is
- * evaluated. Half of the conditions look at each of 100 entries of the order. The processor time of the conditions alone, in the same
- * process, tells how much of it is the decision: a figure that other work on the machine changes little.
+ * evaluated. Half of the conditions look at each of 100 entries of the order. The conditions alone are measured in the same process: other
+ * work on the machine hardly changes the ratio of the two times.
  */
 const rules = Array.from({ length: 200 }, (_, index): Rule => {
   const limit = 1000 + index;

@@ -33,7 +33,7 @@ export interface Wanted {
 
 export const storedTable = 'stored-orders';
 
-/** Bytes of one order on disk. It takes them twice: in the export, and in the database. */
+/** Bytes of one order on disk. An order takes them twice: in the export, and in the database. */
 const bytesEach = 8_000;
 
 /**

@@ -3,7 +3,7 @@ export interface Mistake {
   readonly what: string;
   /** The word that the compiler's message names, or at which it points. */
   readonly word: string;
-  /** Counted from 1. */
+  /** The number of the line, counted from 1. */
   readonly line: number;
 }
 

@@ -1,7 +1,7 @@
 import { noisyClient } from '../../test/overload/noisy-client.ts';
 import { type Figure, measured } from './figure.ts';
 
-/** Shorter times count as this one, because ratios of short times say nothing. */
+/** The least time that counts: shorter times count as this one, because ratios of short times say nothing. */
 const noticeableMs = 1_000;
 
 /** Concurrent batches of an agent under the default quota of Lambda. Three slow orders a second, nine seconds each, take 27 of them. */
@@ -23,7 +23,8 @@ export const figure: Figure = {
       const ratio = timesOf(beside.p99, alone.p99);
       const slow = await noisyClient({ seed: each, loadMs, isNoisy: false, isFair: true, content: 'slow', places: deployedPlaces });
       const slowRatio = timesOf(slow.p99, alone.p99);
-      // It is printed and not judged: no rule limits how many of an agent's places one client holds.
+      // The result with the usual number of places is printed and not judged: no rule limits how many of an agent's places one client
+      // holds.
       const scarce = await noisyClient({ seed: each, loadMs, isNoisy: false, isFair: true, content: 'slow' });
       worlds.push({ seed: each, ratio, slowRatio, scarceTimesAsLong: timesOf(scarce.p99, alone.p99), alone, beside, slow, scarce });
       for (const [content, times] of [

@@ -106,7 +106,7 @@ const expression = fc.oneof(
 
 /** Comparisons that take almost half of the steps. Their time says how fast this machine is. */
 const ordinary = 'order.rows.all(r, order.rows == order.rows)';
-/** An expression may take at most this many times as long as a whole budget of ordinary steps. */
+/** The largest ratio of the time of an expression to the time of a whole budget of ordinary steps. */
 const timesMax = 8;
 
 /** G14: expressions that cost much, on the largest data that a client can send (A10). */

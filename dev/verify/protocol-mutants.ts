@@ -19,7 +19,7 @@ interface Found {
   readonly cpuMs: number;
   /** Elapsed time. */
   readonly ms: number;
-  /** The process itself failed: the mutant neither counts as found nor as survived. */
+  /** The error of the process itself, if it failed: the mutant then counts neither as found nor as survived. */
   readonly failed?: string;
 }
 

@@ -13,7 +13,7 @@ const Switch = z.strictObject({
   failStatus: z.int().min(400).max(599).default(500),
   /** Whether calls get no answer. They have no effect either, unless `failAfterEffectRate` says so. */
   silent: z.boolean().default(false),
-  /** The number of calls that this applies to. */
+  /** The number of calls after which the service works again; undefined for all calls. */
   times: z.int().min(1).optional(),
 });
 

@@ -10,7 +10,7 @@ const refuses = 0.7;
 const within = 150_000;
 const shipping = offers.filter(({ workflow }) => workflow === 'sale' || workflow === 'weekend' || workflow === 'tour');
 
-/** Operators give orders handlers of their own, and undo single scopes of them: in one world of fifteen. */
+/** In one world of fifteen, operators give orders handlers of their own, and undo single scopes of them. */
 export function amendOrders(reach: Reach, services: Services, clients: Clients, seed: number): void {
   const chance = isIn(seed, theme);
   // Worlds with a restore have none: the handler would be newer than the restored order.

@@ -39,7 +39,7 @@ import { About, Bulk, Effect, nobody, OutOfStock, Refused, stock, undoing } from
 
 const CardDeclined = fault('CardDeclined', Refused);
 const NoRoom = fault('NoRoom', Refused);
-/** Most workflows have no handler for it: the order waits for a person. */
+/** A fault for which most workflows have no handler: the order waits for a person. */
 const AddressInvalid = fault('AddressInvalid');
 
 /** Faults that an operation may refuse with; an operation that is not in the table refuses nothing. */
@@ -228,7 +228,7 @@ const again = defineActivity<{ readonly retries: number; readonly except: readon
   },
 );
 
-/** Runs both children at the same time. */
+/** Runs its two children at the same time. */
 const both = defineActivity<object, { readonly open: number }, 'one' | 'other'>('simulated:both', ['one', 'other'], {
   execute: ({ one, other }) => run([one.name, other.name], { open: 2 }),
   childClosed: (_, { open }) => (open === 1 ? close(succeeded()) : wait({ open: open - 1 })),

@@ -29,7 +29,7 @@ export const bulkIn = (seed: number): Chance | undefined =>
   // Worlds with a restore have none: the recorded outcomes would be newer than the restored orders.
   restoredIn(seed) ? undefined : isIn(seed, theme);
 
-/** Many orders are blocked for one reason, and operators give them one instruction: in one world of fifteen. */
+/** In one world of fifteen, many orders are blocked for one reason, and operators give all of them one instruction. */
 export function instructMany(reach: Reach, services: Services, clients: Clients, seed: number): void {
   const chance = bulkIn(seed);
   if (!chance) return;

@@ -26,7 +26,7 @@ const badShare = 0.6;
 const malformedShare = 0.15;
 const deadlyShare = 0.2;
 const twiceShare = 0.15;
-/** Milliseconds of a handler: less than the two seconds for which a message of a failed batch runs alone. */
+/** The time that a handler takes, in milliseconds: less than the two seconds for which a message of a failed batch runs alone. */
 const handledInMs = [1, 1200] as const;
 const earlyMs = [5_000, 90_000] as const;
 const looksEveryMs = 5_000;
@@ -40,7 +40,7 @@ export const consumersIn = (seed: number): Chance | undefined => (restoredIn(see
 export class ConsumerDesk {
   private readonly around: Surroundings;
   private readonly chance: Chance;
-  /** From when on an early message can be handled. */
+  /** The time from which each early message can be handled, by its id. */
   private readonly ready = new Map<string, number>();
   /** Bursts of messages that are still to come. */
   private bursts = 0;

@@ -46,7 +46,7 @@ type Scheduled = keyof typeof tasks;
 
 /** All processes of the system. The fleet starts them, restarts them after a crash, and delivers their messages. */
 export class Fleet {
-  /** Until then, no supervisor and no sweeper runs. */
+  /** The time until which no supervisor and no sweeper runs. */
   private goneUntil = 0;
   /** Callbacks that start the waiting supervisors and sweepers. */
   private readonly gone = new Set<() => void>();

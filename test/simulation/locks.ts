@@ -6,7 +6,7 @@ import { type Chance, isIn, restoredIn } from './random.ts';
 
 const theme = 12;
 const operators = ['ada', 'grace'] as const;
-/** When operators lock an order after its submission, and for how long: some locks end before anything happens. */
+/** The time from the submission of an order until operators lock it, and the length of the lock: some locks end before anything happens. */
 const locksAfterMs = [200, 75_000] as const;
 const seconds = [1, 45] as const;
 /** The share of operators who do not come back, and of those who have an admin end their lock. */
@@ -15,7 +15,7 @@ const adminShare = 0.15;
 /** The time by which a process that works for the holder stands still beyond the end of the lock. */
 const beyondMs = [100, 20_000] as const;
 
-/** Operators lock orders, work on them alone, and give them back or go away: in one world of fifteen. */
+/** In one world of fifteen, operators lock orders, work on them alone, and give them back or go away. */
 export function lockOrders(reach: Reach, clients: Clients, seed: number): void {
   const chance = isIn(seed, theme);
   // Worlds with a restore have no locks: a restored order would have an inbox without its lock.

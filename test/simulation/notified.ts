@@ -18,7 +18,7 @@ const names = ['ada', 'grace', 'joan'] as const;
 /** The groups of people that the tasks of these worlds name. */
 const groups = ['operators', 'desk', 'leads', 'admins'] as const;
 
-/** Tasks are due soon, so that people are reminded in a short world. */
+/** The settings with which tasks are due soon, so that people are reminded in a short world. */
 export const dueSoon = { TASK_DUE_SECONDS: '900', TASK_REMINDER_SECONDS: '300' } as const;
 
 /** Returns the random sequence of messages for people; undefined if this world has no notifier. */
@@ -26,7 +26,7 @@ export const notifiedIn = (seed: number): Chance | undefined =>
   // No notifier with a restore, which leaves the records of tasks as they are, or with forgotten orders, which take their tasks with them.
   restoredIn(seed) || (!limitedIn(seed) && firstLivesIn(seed)) ? undefined : isIn(seed, theme);
 
-/** People hear of their tasks, claim and comment them, and change what they hear: in one world of fifteen. */
+/** In one world of fifteen, people hear of their tasks, claim and comment them, and change what they hear of. */
 export function notifyPeople(reach: Reach, clients: Clients, chance: Chance | undefined): void {
   if (!chance) return;
   const { around } = reach;

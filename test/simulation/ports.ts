@@ -82,7 +82,7 @@ const notingAgent = 'ledger';
 /** The largest delay of the worklist index. */
 const indexLagMs = 60_000;
 const day = 86_400_000;
-/** Longer than any world. */
+/** A time longer than any world. */
 const forGood = 1000 * day;
 
 interface Last {

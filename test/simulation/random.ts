@@ -30,7 +30,7 @@ export function chanceOf(seed: number): Chance {
   };
 }
 
-/** Each theme is in one world of this many. */
+/** The number of worlds of which one has a given theme. */
 const oneIn = 15;
 
 /** Returns the random sequence of a theme; undefined if this world does not have it. */

@@ -17,7 +17,7 @@ const patienceMs = 10_000;
 const slowMs = 14_000;
 
 interface Receiver {
-  /** Until then it answers 503: milliseconds since 1970. */
+  /** The time until which it answers 503, in milliseconds since 1970. */
   readonly awayUntil: number;
   /** The probability that it takes a message, and its answer is lost. */
   readonly forgets: number;

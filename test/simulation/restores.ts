@@ -20,7 +20,7 @@ const restoredAfterMs = [1000, 90_000] as const;
 const leftBehind = 0.5;
 const standsStillMs = [1000, standsStillMaxMs] as const;
 
-/** After this time, calls that were sent before the stop have arrived, and no process has started again. */
+/** The time after which calls that were sent before the stop have arrived, and no process has started again. */
 const arrivedAfterMs = 100;
 
 /** Restores the table to an earlier moment. Services, and perhaps a process that was not stopped, know what happened since. */

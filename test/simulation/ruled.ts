@@ -17,7 +17,7 @@ const rule = (id: string, more: Pick<Rule, 'action'> & Partial<Rule>): Draft => 
   ...more,
 });
 
-/** The id of a rule that is never in force begins with this. */
+/** The begin of the ids of rules that are never in force. */
 const dry = 'dry-';
 export const isDryRule = (id: string): boolean => id.startsWith(dry);
 
@@ -75,7 +75,7 @@ const rules: readonly Draft[] = [
 
 const within = 240_000;
 
-/** Rules that change while orders run, and exceptions from outside, in one world of fifteen. */
+/** In one world of fifteen, admins change rules while orders run, and outsiders raise exceptions. */
 export function rulePeople(reach: Reach, clients: Clients, seed: number): void {
   const chance = isIn(seed, 10);
   // Worlds with a restore have no such rules: the recorded versions would be newer than the restored rules.

@@ -1,7 +1,7 @@
 import type { Document } from '#ports/documents';
 import type { Observation } from '#testing/world/observation';
 
-/** Whether a new task says that a destination of people cannot be reached. */
+/** Whether a document is a new task about a destination of people that cannot be reached. */
 const isUnreachable = ({ content, rev }: Document): boolean => rev === 1 && content['kind'] === 'dead-letter';
 
 /** Returns the name for counting, such as the queue and type of a message, or the answer to a decision. */

@@ -4,7 +4,7 @@ import type { Limits } from './limits.ts';
 import { type Chance, chanceOf } from './random.ts';
 import type { Services } from './services.ts';
 
-/** Wide and large orders are in one world of this many, because they take long to play. */
+/** The number of worlds of which one has wide and large orders, because they take long to play. */
 const oneIn = 300;
 const turns = { wide: [100, 180], rush: [210, 220] } as const;
 const lastsMs = { 'stock.reserve': [300, 2500], 'bank.charge': [200, 900] } as const;

@@ -43,7 +43,9 @@ import { limitedIn, submitWide } from './wide.ts';
 
 const startAt = Date.UTC(2026, 0, 1);
 const hour = 3_600_000;
-/** Half of the worlds use the figures of the AWS deployment, the others those of a single machine. */
+/**
+ * The random sequence for the figures of a world: half of the worlds use those of the AWS deployment, the others those of a single machine.
+ */
 const deployedSeeds = 7_000_003;
 const restMs = 12 * hour;
 /** The supervisors' interval in worlds that last for a day or longer: messages come days late, or a receiver is gone for a day. */
@@ -54,7 +56,7 @@ const peopleLateMs = 4 * goneMs;
 const roundsMax = 8;
 /** The maximum number of events in a world. A world with more counts as one that never comes to rest. */
 const eventsMax = 150_000;
-/** Faults end after this many events: during a day-long outage of the bus, each retry is an event. */
+/** The number of events after which faults end: during a day-long outage of the bus, each retry is an event. */
 const troubleEventsMax = 30_000;
 
 /** The duration and the frequency of faults: most worlds end soon, a few last for days. */
@@ -116,15 +118,15 @@ export class World implements Surroundings {
   private readonly clients: Clients;
   private readonly fleet: Fleet;
   private readonly bulkRuns = new BulkRuns();
-  /** In worlds with consumers, what is behind them. */
+  /** The desk behind the consumers, in worlds with consumers. */
   private readonly consumers: ConsumerDesk | undefined;
   private readonly pace: Pace;
   private readonly isRollout: boolean;
-  /** In worlds with an edited workflow, the choice whether the next process runs it. */
+  /** The choice whether the next process runs the edited workflow, in worlds with one. */
   private readonly edited: Chance | undefined;
-  /** In worlds with the limits of DynamoDB, the random sequence for them. */
+  /** The random sequence for the limits of DynamoDB, in worlds with them. */
   private readonly limited: Chance | undefined;
-  /** In worlds that forget orders and reuse their keys, the settings of the first phase. */
+  /** The settings of the first phase, in worlds that forget orders and reuse their keys. */
   private readonly firstLives: FirstLives | undefined;
   private readonly toleranceMs: number;
   private readonly setting: Setting;

@@ -8,7 +8,7 @@ export const partition = { unitsPerSecond: 1000, unitBytes: 1024, attempts: 4, p
 
 /** Approximate size of an item's attributes besides the blob. */
 const headBytes = 600;
-/** Milliseconds of one call. */
+/** The time of one call, in milliseconds. */
 const lasts = { load: 8, write: 12 };
 
 export interface Spent {

@@ -55,7 +55,7 @@ export const stateRecord = (orderId: string, more: Partial<StateRecord> = {}): S
   ...more,
 });
 
-/** No messages are sent with the write. */
+/** The messages of a write that sends none. */
 export const alone: SentWithWrite = { messages: [], announcements: [] };
 
 /** Stores an order with its state, both of the same time. */

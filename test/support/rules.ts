@@ -58,7 +58,7 @@ export const rule = (more: Partial<Rule> & { readonly id?: string } = {}): Rule 
   ...more,
 });
 
-/** The same, for a list of events instead of one. */
+/** Returns a rule for a list of events, without the event of a rule for one. */
 export const combined = ({ event: _, ...more }: Rule): Rule => more;
 
 let events = 0;

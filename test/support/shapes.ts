@@ -89,7 +89,7 @@ export const roots: fc.Arbitrary<Shape> = compositeOf(shapes(5));
 /** Context of a generated activity: it decides which kinds are allowed there. */
 interface Place {
   next: () => number;
-  /** Inside the body of a handler: only there may a `compensate` stand. */
+  /** Whether it is inside the body of a handler: only there may a `compensate` stand. */
   readonly handles: boolean;
   /** Levels of loops around it; they multiply. */
   readonly loops: number;

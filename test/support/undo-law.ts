@@ -117,7 +117,7 @@ export class UndoLaw {
 
 interface Done {
   readonly path: string;
-  /** False if its outcome is unknown. */
+  /** Whether its outcome is known. */
   readonly isKnown: boolean;
 }
 

@@ -2,7 +2,7 @@ import { shown } from '../../parts/text.tsx';
 
 export interface ConditionError {
   readonly detail: string;
-  /** Characters from 1 over the whole text. */
+  /** The place of the error: the number of its character in the whole text, from 1. */
   readonly column?: number | undefined;
 }
 

@@ -7,7 +7,7 @@ export type SolutionForm = {
   readonly id: string;
   readonly name: string;
   readonly appliesWhen: string;
-  /** With commas between them. */
+  /** The fingerprints, with commas between them. */
   readonly fingerprints: string;
   readonly instruction: string;
   readonly parameters: string;

@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { root } from '../run.ts';
 import { type AwsEmulator, mustBeFree, pathWithThisNode } from './emulator.ts';
 
-/** A start may take this long, because the first one installs LocalStack. */
+/** The longest time of a start: the first start installs LocalStack. */
 const readyWithinMs = 600_000;
 
 /** The folder with the programs `start` and `stop`, which run LocalStack without Docker on the port given as PORT. */

@@ -10,7 +10,10 @@ const seeds = 50;
 /** Time for one world, which normally takes a tenth of a second. A longer run is an endless loop. */
 const patienceMs = 180_000;
 
-/** Repeated here, because this process does not load the code that it tries, so no change can crash it. */
+/**
+ * Returns the command that plays a world again. The code of the simulation has one, too, but this process does not load the code that it
+ * tries: no change can crash it.
+ */
 const againFor = (seed: number): string => `npm run simulate -- --seed ${seed} --runs 1 --trace # at ${commitLoaded()}`;
 
 /** Simulated worlds in a process of their own, which stays the same from round to round unless a world crashes it. */

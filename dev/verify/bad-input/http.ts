@@ -14,7 +14,7 @@ export interface Answered {
   readonly text: string;
 }
 
-/** Connections that are used again; `fetch` would correct what is wrong with a request. */
+/** Returns an agent that uses its connections again. `fetch` does not serve here: it would correct what is wrong with a request. */
 export const openAgent = (connections: number): Agent => new Agent({ keepAlive: true, maxSockets: connections });
 
 /** Sends a request as it is. Rejects if the connection ends without an answer. */

@@ -17,7 +17,7 @@ export interface Ground {
   readonly settings?: { readonly [name: string]: string };
   /** Restarts hosts that cannot start: their dependencies may be unavailable for a while. */
   readonly startsAgain?: boolean;
-  /** From now on all dependencies of the hosts are available. */
+  /** Ends all faults: from then on all dependencies of the hosts are available. */
   calm?(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export interface Plan {
   readonly atWorkMax: number;
   /** Average time between two kills. */
   readonly everyMs: number;
-  /** The end of kills and submissions. The report names what is missing then. */
+  /** The longest time of kills and submissions. The report names what is missing by then. */
   readonly longestMs: number;
   readonly seed: number;
   progress(line: string): void;

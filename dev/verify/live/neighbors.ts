@@ -13,7 +13,7 @@ const pairs = 5;
 /** Orders a second of the client that does nothing wrong. */
 const victimRate = 5;
 const attackerRate = 5;
-/** The p99 of the others may be this many times as long as without the attacker. */
+/** The largest ratio of the p99 of the others beside the attacker to their p99 without it. */
 const timesAtMost = 1.5;
 
 /** Orders with content that the service cannot process, or that takes nearly its whole time (A1). */
@@ -25,7 +25,7 @@ const content =
 /** Pages with a filter that no index serves, one after the other, of many finished orders (A3). */
 const lists: Attack = (system, _, over) => atOnce(4, over, () => system.read('attacker', '/orders?limit=100&fault=NoSuchFault'));
 
-/** More finished orders than one page looks at. */
+/** Stores more finished orders than one page of a list examines. */
 const stock: Prepare = async (system) => system.ended(await system.steadily('attacker', 100, 12_000));
 
 /** Calls that wait for an order that does not end, far more than one client may have. */

@@ -5,7 +5,7 @@ export interface Mutant {
   readonly why: string;
   /** The path from the root of the repository. */
   readonly file: string;
-  /** Occurs exactly once in the file. */
+  /** The text to replace. It occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
   /** Suites that catch it, if the simulation does not run this code. */

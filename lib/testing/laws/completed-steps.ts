@@ -3,7 +3,7 @@ import type { JournalEntry } from '#roles/scheduler/instance';
 import type { History, Tracked } from '#testing/world/history';
 import { type Law, on, type Setting } from './law.ts';
 
-/** `requeued`: how often the agent has requeued the request. */
+/** `requeued`: the number of times that the agent has requeued the request. */
 type Sent = { readonly orderId?: string; readonly idempotencyKey?: string; readonly requeued?: number };
 
 /** Whether a fact allows a completed step to be requested as a new effect. */

@@ -10,8 +10,8 @@ const keyOf = (task: { readonly fingerprint?: unknown; readonly kind?: unknown }
   typeof task.fingerprint === 'string' ? task.fingerprint : `${task.kind}#${workflow}`;
 
 /**
- * People hear of each open task. The messages about alike tasks count at least as many new tasks as were open long enough for a look of the
- * notifier, and the last message came after the last of these tasks (S42).
+ * People hear of each open task. The messages about alike tasks count at least as many new tasks as were open long enough for the notifier
+ * to examine them, and the last message came after the last of these tasks (S42).
  */
 export function heardTasks({ quietSince, now, toleranceMs }: Pick<Setting, 'quietSince' | 'now' | 'toleranceMs'>): Law {
   const tasks = new Map<string, { readonly task: TaskRecord; resolvedAt: number | undefined }>();

@@ -10,9 +10,9 @@ import type { Observation } from '#testing/world/observation';
 /** A property that every run must have, whatever fails. A violation is a text that names the order. */
 export interface Law {
   readonly name: string;
-  /** Checked after each observation of some kinds. */
+  /** The check after each observation of some kinds. */
   readonly after?: Check;
-  /** Checked once faults have ended, time has passed and nothing happens any more. */
+  /** Returns the violations at the end: faults have ended, time has passed and nothing happens any more. */
   atEnd?(history: History): readonly string[];
 }
 
@@ -99,7 +99,7 @@ export function operationIn({ agents }: Pick<Setting, 'agents'>, name: string): 
   return agents.find((each) => each.name === agent)?.operations[operation];
 }
 
-/** Whether a path is a call. Its effects belong to the called order. */
+/** Whether the activity at a path is a call. The effects of a call belong to the called order. */
 export const isCall = (path: string, program: Program | undefined): boolean =>
   program !== undefined && !path.endsWith('/undo') && nodeAt(program, path).activity === 'call';
 

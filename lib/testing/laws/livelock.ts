@@ -33,7 +33,7 @@ export function livelock({ quietSince, now }: Setting): Law {
   };
 }
 
-/** Returns the most writes of an order with this many calls that waits for `ms`: its callees may wait for a person, who may take days. */
+/** Returns the most writes of an order that waits for `ms` and has made this many calls: a called order may wait for a person for days. */
 export const writesWhileWaiting = (calls: number, ms: number): number =>
   (writesMax.eachHour * Math.max(0, ms - shortMs)) / hourMs + (writesMax.eachHourOfCall * calls * ms) / hourMs;
 

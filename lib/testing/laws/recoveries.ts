@@ -11,7 +11,7 @@ import type { History, Tracked } from '#testing/world/history';
 import { type Law, on } from './law.ts';
 
 /**
- * While a recovery undoes a scope, two things are lines of the history and raise no exception: the fault of a step that the recovery has
+ * While a recovery undoes a scope, two things become lines of the history but raise no exception: the fault of a step that the recovery has
  * canceled, and an undone write that only steps of the scope have read (S48).
  */
 export function maskedFaults(): Law {

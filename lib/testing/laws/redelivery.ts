@@ -1,7 +1,7 @@
 import { isDeadLetterQueue } from '#ports/messages';
 import { type Law, on } from './law.ts';
 
-/** Less than the time limit of a step, so that the delay causes no expired deadline. */
+/** The longest delay of a failed message: less than the time limit of a step, so that no deadline expires. */
 const invisibleMaxMs = 90_000;
 
 /** A function makes each failed message visible again soon, whatever the visibility timeout of the queue (X-9, S14). */

@@ -1,7 +1,7 @@
 import { limits } from '#core/definition/definition';
 import { type Law, on } from './law.ts';
 
-/** Less than the limit of a queue, 1 MiB: the limit counts bytes, and this law counts characters. */
+/** The most characters of a message: fewer than the 1 MiB that a queue allows, because a queue counts bytes. */
 const messageCharactersMax = 900 * 1024;
 
 /** Every state fits into the store, and every message into a queue (S23). */

@@ -40,7 +40,7 @@ export const undoOrder = (): Law => ({
 
 /**
  * Returns the activity inside which an instruction or a rule undoes steps; the root again once the order requests a step or the
- * activity succeeds. A parallel branch may request steps too: as long as an undo inside the activity lasts, it remains.
+ * activity succeeds. A parallel branch may request steps too, so the activity stays the scope as long as an undo inside it lasts.
  */
 function scopeAfter(fact: StoredEntry, scope: string, undoing: ReadonlySet<string>): string {
   if (fact.type === 'StepRequested' && !isUndoPath(fact.path)) return [...undoing].some((path) => isAt(path, scope)) ? scope : rootPath;

@@ -5,7 +5,7 @@ import type { Purpose } from './stubs.ts';
 
 /** The effects of an order at its services, and their undos. */
 export class Effects {
-  /** Effects by path, oldest first. True if the effect is certain. */
+  /** Whether each effect is certain, by its path, oldest effect first. */
   private readonly done = new Map<string, boolean>();
   readonly undone: string[] = [];
 

@@ -70,9 +70,12 @@ export interface Rule {
   readonly takesMs?: number;
   /** Delay of a signal or a person's answer after the order began to wait. */
   readonly afterMs?: number;
-  /** In place of an answer: a decision, or an early signal. */
+  /** A decision or an early signal, in place of an answer. */
   readonly decision?: TestDecision;
-  /** When the decision arrives: milliseconds after the order began. Otherwise when the activity at this path is requested. */
+  /**
+   * The time of the decision: milliseconds after the order began. Without it, the decision arrives with the request of the activity at
+   * `place`.
+   */
   readonly atMs?: number;
   readonly place?: string;
 }

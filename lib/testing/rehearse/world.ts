@@ -24,7 +24,7 @@ import { type Due, nextDue } from './virtual-time.ts';
 const startAt = Date.UTC(2026, 0, 1);
 /** Failures of one undo, or long pauses of an order, until the rehearsal counts as stuck. A stub for the n-th request raises the limit by n. */
 const vainMax = 5;
-/** After this many events, a rehearsal fails: its order never ends. */
+/** The number of events after which a rehearsal fails, because its order never ends. */
 const eventsMax = 100_000;
 
 /** An order in virtual time, with the orders that it calls and its stubs. */

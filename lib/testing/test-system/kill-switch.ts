@@ -40,7 +40,10 @@ export class KillSwitch {
   }
 }
 
-/** The data outlives the process. Transactions that are open when it is killed never commit. */
+/**
+ * Returns the database as one process sees it. The data outlives the process, but a transaction that is open when it is killed never
+ * commits.
+ */
 export const killableDatabase = (database: Database, kill: KillSwitch): Database => ({
   ...database,
   async write(operation) {

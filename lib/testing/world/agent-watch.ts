@@ -11,7 +11,7 @@ export interface WatchedProcess {
   readonly timeline: Timeline;
   /** The time by which its clock is ahead. */
   readonly skewMs: number;
-  /** Until when it stands still, or stood still last. */
+  /** The time until which it stands still, or last stood still. */
   readonly frozenUntil: number;
   /** Whether it, or one of its runs, is to stop. */
   readonly isStopping: boolean;

@@ -6,7 +6,7 @@ interface Options {
   readonly process: WatchedProcess & { readonly id: string };
   readonly watch: AgentWatch;
   record(observation: Observation): void;
-  /** Whether a sleep is that of a poll, which finds nothing until another event has happened. */
+  /** Whether a sleep is the pause of a poll, which finds nothing until another event has happened. */
   isPoll?(ms: number): boolean;
 }
 

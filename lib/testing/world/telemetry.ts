@@ -15,7 +15,7 @@ const hasSubject = (fields: LogFields): boolean => subjects.some((name) => typeo
 /** A world that records observations. */
 interface Observer {
   record(observation: Observation): void;
-  /** Counts a metric. */
+  /** Counts an event in the coverage of the run, such as an emitted metric. */
   carriedOut?(site: string): void;
 }
 

@@ -26,5 +26,5 @@ export interface Loaded {
   readonly atLoading: { readonly [mutant: string]: number };
 }
 
-/** Sent from time to time while a world runs, however slow the machine is. */
+/** The message that a worker sends from time to time while a world runs, however slow the machine is. */
 export const sign = 'goes on';

@@ -14,7 +14,7 @@ interface Reason {
   readonly line: string;
   readonly change?: string;
   readonly why: string;
-  /** The survivor is not harmless: a law, a fault or a workflow is missing. */
+  /** Set if the survivor is not harmless, because a law, a fault or a workflow is missing. */
   readonly gap?: true;
 }
 

@@ -6,10 +6,10 @@ import { type Loaded, type Played, type PlayRequest, sign } from './messages.ts'
 const file = fileURLToPath(new URL('worker.ts', import.meta.url));
 /** Maximum time between two signs of a running world. They normally come ten times a second. */
 const patienceMs = 60_000;
-/** The process is replaced after this many worlds, to free the memory that broken worlds leave behind. */
+/** The number of worlds after which the process is replaced, to free the memory that broken worlds leave behind. */
 const worldsMax = 4000;
 
-/** The worker did not answer in time, or is dead: an endless loop, exhausted memory, or a module that does not load. */
+/** Thrown if the worker does not answer in time, or is dead: an endless loop, exhausted memory, or a module that does not load. */
 export class WorkerLost extends Error {
   override readonly name = 'WorkerLost';
 }

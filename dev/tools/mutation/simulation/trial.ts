@@ -21,7 +21,7 @@ export interface Result {
 
 export interface Limits {
   readonly worldsMax: number;
-  /** After this many worlds without a visible difference, the mutant counts as survived. */
+  /** The number of worlds without a visible difference after which the mutant counts as survived. */
   readonly unseenMax: number;
 }
 
