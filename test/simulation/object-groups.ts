@@ -18,7 +18,7 @@ const undoesMs = [50, 1500] as const;
 /** The probability that a reader is recovered beside its read. */
 const besideShare = 0.7;
 
-/** What the groups of a world have in common. */
+/** The parts of a world that all its groups use. */
 interface Groups {
   readonly reach: Reach;
   readonly clients: Clients;

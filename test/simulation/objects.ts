@@ -20,7 +20,7 @@ const recoveredShare = 0.7;
 const recoveredAgainShare = 0.4;
 /** The time that the warehouse takes to undo. */
 const undoesMs = [200, 25_000] as const;
-/** How long an operator waits who has found an order that has not come as far as the step. */
+/** The time that an operator waits after finding an order that has not come as far as the step. */
 const readAfterMs = [0, 40_000] as const;
 /** The share of messages about undone writes that are lost; then the share of orders that people cancel or undo without a recovery. */
 const lostShare = 0.25;

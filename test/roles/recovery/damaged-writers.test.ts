@@ -4,14 +4,14 @@ import { queueNames, type Request } from '#ports/messages';
 import { failed, ok, timePasses } from '../support.ts';
 import { foundIn, received, told } from './warehouse.ts';
 
-/** What the store has changed in the record of the order that has undone its write, and how many undone writes the reader hears of. */
+/** The damage to the record of the order that has undone its write, and the number of undone writes that the reader learns of. */
 const damages = [
-  { part: 'state', change: `replace(blob, '"activities"', '"lost"')`, heard: 1 },
-  { part: 'history', change: `replace(blob, '"tail":[{', '"tail":[?')`, heard: 0 },
+  { part: 'state', change: `replace(blob, '"activities"', '"lost"')`, learned: 1 },
+  { part: 'history', change: `replace(blob, '"tail":[{', '"tail":[?')`, learned: 0 },
 ] as const;
 
-for (const { part, change, heard } of damages)
-  test(`F-152: readers of an undone write hear of it ${heard} times if the ${part} of the writing order is damaged, and the message is done`, async (context) => {
+for (const { part, change, learned } of damages)
+  test(`F-152: readers of an undone write learn of it ${learned} times if the ${part} of the writing order is damaged, and the message is done`, async (context) => {
     const { desk, receipt, sale, pack } = await received(context);
     const instruction = { kind: 'recover', by: 'olga', reason: 'wrong papers', path: 'order/book' } as const;
     await timePasses(desk.clock, desk.system.scheduler.instruct(receipt, instruction, { id: 'i1' }));
@@ -20,7 +20,7 @@ for (const { part, change, heard } of damages)
     await desk.answer(undo as Request, ok({}));
     desk.database.prepare(`UPDATE states SET blob = ${change} WHERE id = (SELECT id FROM orders WHERE orderId = ?)`).run(receipt);
     await told(desk);
-    assert.equal(await foundIn(desk, sale), heard);
+    assert.equal(await foundIn(desk, sale), learned);
     const { visible, inFlight } = await desk.queues.depth(queueNames.submissions);
     assert.equal(visible + inFlight, 0, 'the message about the undo waits on the queue');
   });
