@@ -41,13 +41,17 @@ export function deployStricter(around: Surroundings, services: Services, clients
   });
   timeline.after(at + chance.between(...lastsMs), 'it is taken back', () => void (isDeployed = false));
   const orders = new Map<string, boolean>();
-  const refused = new Map<string, boolean>();
+  /** The answer to the first delivery of each request, and the requests that were refused when they were redelivered. */
+  const first = new Map<string, boolean>();
+  const refusedAgain = new Set<string>();
   faults.stricter = ({ requestId, orderId }, isFirst) => {
     if (!orders.has(orderId)) orders.set(orderId, chance.happens(share));
-    const before = refused.get(requestId);
+    const before = first.get(requestId);
     if (before === true || (before === false && isFirst)) return before;
+    if (!isFirst && refusedAgain.has(requestId)) return true;
     const refuses = isDeployed && !faults.over && orders.get(orderId) === true;
-    refused.set(requestId, refuses);
+    if (isFirst) first.set(requestId, refuses);
+    else if (refuses) refusedAgain.add(requestId);
     return refuses;
   };
   for (const [operation, ms] of slow) services.lasts.set(operation, () => chance.between(...ms));
