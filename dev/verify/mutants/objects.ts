@@ -7,21 +7,21 @@ const masking = 'lib/roles/scheduler/masking.ts';
 /** Mistakes about orders that share objects: who learns of an undone write, what a recovery masks, and at what it looks first. */
 export const objects: readonly Mutant[] = [
   {
-    name: 'readers before a write hear of its undo',
+    name: 'readers before a write learn of its undo',
     why: 'the uses of an object are read from the beginning',
     file: consumers,
     find: 'let after = timeStart(requestedAt); ; ',
     replace: 'let after = timeStart(0); ; ',
   },
   {
-    name: 'readers after an undo hear of it',
+    name: 'readers after an undo learn of it',
     why: 'the uses of an object are read up to now',
     file: consumers,
     find: "use === 'write' || requestedAt > readUntil",
     replace: "use === 'write'",
   },
   {
-    name: 'a reader that was at work during the undo does not hear of it',
+    name: 'a reader that was at work during the undo does not learn of it',
     why: 'a step counts as a reader at the time of its close',
     file: consumers,
     find: "use === 'write' || requestedAt > readUntil",
@@ -57,7 +57,7 @@ export const objects: readonly Mutant[] = [
   },
   {
     name: 'another write in between changes nothing',
-    why: 'the readers of a later write hear of the undo of an earlier one',
+    why: 'the readers of a later write learn of the undo of an earlier one',
     file: consumers,
     find: 'readUntil = Math.min(readUntil, at);',
     replace: 'readUntil = Math.max(readUntil, at);',
@@ -84,7 +84,7 @@ export const objects: readonly Mutant[] = [
     replace: 'return handled ? orderId : orderId;',
   },
   {
-    name: 'a finished order does not hear of an undone write',
+    name: 'a finished order does not learn of an undone write',
     why: 'the exception of an order that is closed is meant to stop it',
     file: 'lib/roles/scheduler/reports.ts',
     find: "if (isStopped || phase !== 'running' || ending)",

@@ -44,7 +44,7 @@ function forgottenHandler({ orderId, before, state, newFacts }: Tracked, endedAt
   const forgotten = waited.find(
     (handler) => state.updatedAt - (endedAt.get(handler.orderId) ?? Number.POSITIVE_INFINITY) > heardOfWithinMs,
   );
-  return forgotten && `order ${orderId} never heard that its handler ${forgotten.orderId} had ended`;
+  return forgotten && `order ${orderId} never learned that its handler ${forgotten.orderId} had ended`;
 }
 
 function onceIn(fact: JournalEntry): string | undefined {

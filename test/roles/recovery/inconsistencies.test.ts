@@ -130,7 +130,7 @@ test('F-149, F-152: an order that has undone the step which read an undone write
   assert.equal((await desk.state(orderId)).causes ?? 0, 0);
 });
 
-test('F-151: a canceled step that was done after all has its objects recorded, and the readers hear of its undo', async (context) => {
+test('F-151: a canceled step that was done after all has its objects recorded, and the readers learn of its undo', async (context) => {
   const desk = openDesk(context, warehouseApp);
   const receipt = await submitted(desk, { lot: '4711' }, { workflow: 'receive' });
   const book = await desk.request();

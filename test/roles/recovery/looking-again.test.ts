@@ -32,7 +32,7 @@ async function loseWakeUps(desk: Desk): Promise<void> {
   );
 }
 
-test('S46, F-152: an order whose message about an undone write is lost hears of it a quarter of an hour later, and once', async (context) => {
+test('S46, F-152: an order whose message about an undone write is lost learns of it a quarter of an hour later, and once', async (context) => {
   const { desk, sale, pack, recovered } = await recoverable(context);
   await recovered(pack);
   await desk.deliver(queueNames.submissions);
@@ -47,7 +47,7 @@ test('S46, F-152: an order whose message about an undone write is lost hears of 
   assert.deepEqual(await desk.queues.receive(queueNames.submissions, { max: 10, visibilityMs: 1, waitMs: 0 }), []);
 });
 
-test('S46, F-151: an order whose step may have read before the undo, and closes after it, hears of the undo at the next look', async (context) => {
+test('S46, F-151: an order whose step may have read before the undo, and closes after it, learns of the undo at the next look', async (context) => {
   const { desk, pack, recovered } = await recoverable(context);
   const late = await submitted(desk, { lot: '4711' }, { workflow: 'take' });
   const reserve = await desk.request();

@@ -29,7 +29,7 @@ async function playedOut(desk: Desk, orderId: string): Promise<readonly string[]
 const declined = { event: { kind: 'exception', type: 'PapersWrong' } } as const;
 const wrong = failed('PapersWrong');
 
-test('F-133, F-152: a rule recovers a whole order: it ends as compensated, and an order that has read from it hears of it', async (context) => {
+test('F-133, F-152: a rule recovers a whole order: it ends as compensated, and an order that has read from it learns of it', async (context) => {
   const { desk, receipt, sale, pack } = await received(context, papers({ ...declined, action: { kind: 'recover' } }));
   await desk.answer(pack, wrong);
   assert.deepEqual(await playedOut(desk, receipt), ['book/undo']);
@@ -42,7 +42,7 @@ test('F-133, F-152: a rule recovers a whole order: it ends as compensated, and a
   assert.equal((await exceptionOf(exceptionIdOf(sale, 1), desk.store))?.causedBy, exceptionIdOf(receipt, 1));
 });
 
-test('F-133, F-148: a rule recovers a step: what depends on it is undone, the order goes on there, and readers hear of it', async (context) => {
+test('F-133, F-148: a rule recovers a step: what depends on it is undone, the order goes on there, and the readers learn of it', async (context) => {
   const object = { workflow: 'receive' };
   const { desk, receipt, sale, pack } = await received(
     context,
