@@ -94,8 +94,8 @@ export interface DueFor {
   readonly failing?: string;
   /** Since when the step waits, if an outage of the service or unread replies explain its lateness: milliseconds since 1970. */
   readonly waitingSince?: number;
-  /** When rules about times are to be asked next, if the deadline is earlier for another reason: milliseconds since 1970. */
-  readonly ruleAt?: number;
+  /** When the first timer ends, or rules about times are to be asked, beside a step or claim that may be late: milliseconds since 1970. */
+  readonly wakeAt?: number;
 }
 
 /** The reason why an order is blocked, as shown to operators and clients. */

@@ -189,9 +189,15 @@ export function nextDeadline(
   const waits = waitsUntil !== undefined && first.at < waitsUntil ? { waitsUntil } : {};
   const place = waitingSince !== undefined && path === first.for.path ? { waitingSince } : {};
   const [failing] = failingWork(program, state);
-  const rules = rulesAt === undefined || first.for.kind === 'rule' ? {} : { ruleAt: rulesAt };
-  return { ...first, for: { ...first.for, ...waits, ...place, ...rules, ...(failing === undefined ? {} : { failing }) } };
+  // While the supervisor puts a late step off, timers and rules about times go on.
+  const timers = waiting.filter(({ counts }) => !counts).map(({ at }) => at);
+  const wakeAt = Math.min(...timers, rulesAt ?? Number.POSITIVE_INFINITY);
+  const wakes = mayBeLate.has(first.for.kind) && Number.isFinite(wakeAt) ? { wakeAt } : {};
+  return { ...first, for: { ...first.for, ...waits, ...place, ...wakes, ...(failing === undefined ? {} : { failing }) } };
 }
+
+/** The kinds of deadlines that the supervisor may put off. */
+const mayBeLate: ReadonlySet<DueFor['kind']> = new Set(['step', 'claim']);
 
 /** Whether one deadline comes before another. At the same time, the one with more failures comes first. */
 const isBefore = (one: Deadline, other: Deadline): boolean =>

@@ -67,7 +67,7 @@ export function judgeOutage(head: StateHead, { record, reason }: Outage, { now, 
   }
   // The pause grows with the outage, to save writes.
   const until = isOpen ? now + Math.max(head.stepMs, (now - record.openedAt) / 4) : releasedAt;
-  return { kind: 'postpone', next: untilRules(withDeadline(waiting(head, waitingSince), Math.round(until), reason, now)), wakes: false };
+  return { kind: 'postpone', next: untilWake(withDeadline(waiting(head, waitingSince), Math.round(until), reason, now)), wakes: false };
 }
 
 /** Decides about a late step because of a backlog. `isAnnounced`: an alert about this backlog was sent within the hour. */
@@ -116,7 +116,7 @@ export function judgeExpiry(head: StateHead, now: number, people?: People): Extr
     nextDueFor: { ...head.nextDueFor, kind: 'request', failures },
     worklistAt: due,
   };
-  return { kind: 'count', next: waits ? untilRules(next) : next, wakes: !waits, failures, intoError };
+  return { kind: 'count', next: waits ? untilWake(next) : next, wakes: !waits, failures, intoError };
 }
 
 interface Reset {
@@ -153,12 +153,15 @@ function withDeadline(head: StateHead, at: number, reason: string, now: number):
   return { ...head, nextDueAt: at, worklistAt: at, notes: isNoted ? head.notes : [...head.notes, note] };
 }
 
-/** If rules are to be asked before the deadline, moves it to that earlier time. A step that waits for a new request goes on waiting. */
-function untilRules(head: StateHead): StateHead {
-  const { ruleAt, ...due } = head.nextDueFor ?? { kind: 'step' };
-  if (ruleAt === undefined || head.nextDueAt === null || ruleAt >= head.nextDueAt) return head;
+/**
+ * If a timer ends before the deadline, or rules are to be asked, moves it to that earlier time. A step that waits for a new request goes on
+ * waiting.
+ */
+function untilWake(head: StateHead): StateHead {
+  const { wakeAt, ...due } = head.nextDueFor ?? { kind: 'step' };
+  if (wakeAt === undefined || head.nextDueAt === null || wakeAt >= head.nextDueAt) return head;
   const waits = due.kind === 'request' ? { waitsUntil: head.nextDueAt } : {};
-  return { ...head, nextDueAt: ruleAt, nextDueFor: { ...due, ...waits, kind: 'rule' }, worklistAt: ruleAt };
+  return { ...head, nextDueAt: wakeAt, nextDueFor: { ...due, ...waits, kind: 'rule' }, worklistAt: wakeAt };
 }
 
 const waiting = (head: StateHead, waitingSince: number): StateHead =>

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { delay, parallel } from 'redress';
 import type { TestSystem } from 'redress/testing';
 import { closeChannel, openChannel } from '#roles/channels/operate';
 import { createOutages } from '#roles/supervisor/outages';
-import { appOf, journalOf, requestedSteps, startStill, stepMs, submitted, supervisorOf, wake } from './support.ts';
+import { appOf, journalOf, requestedSteps, startStill, stepMs, submitted, supervisorOf, takeWakeUps, wake } from './support.ts';
 
 const oneStep = appOf((step) => step('one'));
 
@@ -115,4 +116,17 @@ test('F-108: a pass that stood still reads the channels again, so a channel that
   await clock.advance(stepMs);
   const outage = await outages.before(await system.state(orderId), clock.now(), clock.now());
   assert.equal(outage?.reason, 'the channel worker is closed');
+});
+
+test('F-108, F-89: a timer beside a step behind a closed channel ends in time', async (t) => {
+  const beside = appOf((step) => parallel(step('one'), delay({ seconds: 3600 })));
+  const { system, orderId } = await behind(t, beside);
+  const endsAt = system.clock.now() + 3_600_000;
+  while (system.clock.now() < endsAt + 2 * stepMs) {
+    await passes(system, 1);
+    for (const woken of await takeWakeUps(system)) await wake(system, woken);
+  }
+  const ended = (await journalOf(system, orderId)).find((entry) => entry.type === 'ActivityClosed' && entry.path.includes('delay'));
+  assert.ok(ended && ended.at <= endsAt + 2 * stepMs, JSON.stringify(ended));
+  assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processing', failureCount: 0 });
 });

@@ -104,10 +104,10 @@ describe('a deadline that has expired', () => {
   });
 
   test('F-53, F-125: the time of a rule comes before the end of a long wait, which goes on', () => {
-    const ruleAt = now + 60_000;
-    const patient = order({ onExhausted: 'wait', nextDueFor: { kind: 'step', failures: 3, ruleAt } });
+    const wakeAt = now + 60_000;
+    const patient = order({ onExhausted: 'wait', nextDueFor: { kind: 'step', failures: 3, wakeAt } });
     const { next: head } = judgeExpiry(patient, now);
-    assert.deepEqual([head.nextDueAt, head.nextDueFor], [ruleAt, { kind: 'rule', failures: 4, waitsUntil: now + 3_600_000 }]);
+    assert.deepEqual([head.nextDueAt, head.nextDueFor], [wakeAt, { kind: 'rule', failures: 4, waitsUntil: now + 3_600_000 }]);
   });
 
   test('F-50: a claim is taken from its scheduler, with a new epoch', () => {
@@ -133,10 +133,10 @@ describe('a late step while its service is away', () => {
   });
 
   test('F-125: in an outage a step waits longer, and still the rules about late steps are asked at the time that they name', () => {
-    const ruleAt = now + 1_000;
-    const patient = order({ nextDueFor: { kind: 'step', ruleAt } });
+    const wakeAt = now + 1_000;
+    const patient = order({ nextDueFor: { kind: 'step', wakeAt } });
     const { nextDueAt, nextDueFor } = next(judgeOutage(patient, outage, { now, isProbed: true }));
-    assert.deepEqual([nextDueAt, nextDueFor?.kind], [ruleAt, 'rule']);
+    assert.deepEqual([nextDueAt, nextDueFor?.kind], [wakeAt, 'rule']);
   });
 
   test('an order notes the reason once, although its deadline moves several times', () => {
