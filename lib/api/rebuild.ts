@@ -9,7 +9,7 @@ import { conflict, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json, type Route, route } from './route.ts';
 import { RebuildBody, RebuiltOrder } from './schemas/rebuild.ts';
 
-/** Replaces the state of an order by the one that its journal tells, or says what the journal tells. */
+/** Replaces the state of an order by the one that its journal tells, or gives the figures of that state. */
 function rebuildOrder(call: Call<unknown, unknown, z.output<typeof RebuildBody>>): Promise<Answer | Refusal> {
   const { api, caller, requestId, id, body } = call;
   const { reason, dryRun = false } = body;
@@ -78,7 +78,10 @@ export const rebuildRoute: Route = route({
   summary: 'Rebuild the state of an order from its journal, so that the order goes on',
   body: RebuildBody,
   answers: {
-    200: { description: 'The state is rebuilt. With dryRun: what the journal tells; nothing was changed.', schema: RebuiltOrder },
+    200: {
+      description: 'The state is rebuilt. With dryRun: the figures of the state that the journal gives; nothing was changed.',
+      schema: RebuiltOrder,
+    },
   },
   refusals: ['not-found', 'conflict', 'infeasible', 'locked'],
   handle: rebuildOrder,

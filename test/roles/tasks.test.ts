@@ -131,7 +131,7 @@ describe('a task', () => {
     } as const;
     const opening = { id: 'o', kind: 'opened', exception, task } as const;
     await storeCause(closing, later.store);
-    assert.equal(await taskOf(id, later.store), undefined, 'a tombstone is no task');
+    assert.equal(await taskOf(id, later.store), undefined, 'an early closing is no task');
     for (const entry of [opening, closing, opening]) await storeCause(entry, later.store);
     assert.partialDeepStrictEqual(await taskOf(id, later.store), { state: 'resolved', resolution: { by: 'olga', reason: 'mended' } });
     assert.partialDeepStrictEqual(await exceptionOf(exceptionIdOf(orderId, 1), later.store), { handling: { by: 'person' } });

@@ -4,7 +4,7 @@ import type { StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { TaskRecord, TaskVerdict } from '#ports/tasks';
 import { exceptionGroups } from '#roles/exceptions/groups';
-import { exceptionIn, exceptionKey, isTombstone, taskIn, taskKey } from '#roles/exceptions/records';
+import { exceptionIn, exceptionKey, isEarlyClosing, taskIn, taskKey } from '#roles/exceptions/records';
 import { figuresOf } from '#roles/solutions/figures';
 import { usedSolution } from '#testing/world/clients';
 import type { History, Tracked } from '#testing/world/history';
@@ -87,7 +87,7 @@ async function wrongInOrder(store: Store, { state, damagedAt }: Tracked): Promis
 
 async function read(store: Store, { collection, id }: ReturnType<typeof taskKey>) {
   const document = await store.document(collection, id);
-  return document && !isTombstone(document) ? document : undefined;
+  return document && !isEarlyClosing(document) ? document : undefined;
 }
 
 const causesOf = ({ causes = 0 }: Pick<StateRecord, 'causes'>): number => causes;

@@ -8,6 +8,10 @@ export interface Bar {
   readonly from: number;
   /** Undefined: it lasts until now. */
   readonly to: number | undefined;
+  /**
+   * The color. `fail`: it may be tried again. `refused`: the order is blocked for it. `rest`: the pause before the next try. `person`: the
+   * order is blocked, and waits for a person. `wait`: nothing was wrong, and nothing was done: a wait, or a canceled step.
+   */
   readonly kind: 'done' | 'fail' | 'refused' | 'work' | 'rest' | 'person' | 'undo' | 'wait';
   readonly label: string;
 }
@@ -148,7 +152,10 @@ interface Part {
   readonly to: number;
 }
 
-/** Chooses stretches to fold, the longest first: an idle one from a fifth of all others on, a busy one from five times the others. */
+/**
+ * Chooses stretches to fold, the longest first: an idle stretch is folded if it is at least a fifth as long as all shorter ones together, a
+ * busy stretch if it is at least five times as long.
+ */
 function foldedOf(parts: readonly Part[], isBusy: (part: Part) => boolean): ReadonlySet<Part> {
   const folded = new Set<Part>();
   const length = ({ from, to }: Part): number => to - from;

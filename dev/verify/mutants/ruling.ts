@@ -36,7 +36,7 @@ export const ruling: readonly Mutant[] = [
   },
   {
     name: 'an exception that is opened late forgets that it was handled',
-    why: 'the tombstone is found and not read',
+    why: 'the early closing is found and not read',
     file: records,
     find: 'const closing = current && isSame ? closedBeforeOpened(current) : {};',
     replace: 'const closing = current && isSame ? {} : {};',
@@ -44,10 +44,10 @@ export const ruling: readonly Mutant[] = [
   },
   {
     name: 'an entry that comes twice opens its records again',
-    why: 'only a tombstone keeps a record from being opened',
+    why: 'only an early closing keeps a record from being opened',
     file: records,
-    find: 'if (current && isSame && !isTombstone(current)) return [];',
-    replace: 'if (current && isSame && isTombstone(current)) return [];',
+    find: 'if (current && isSame && !isEarlyClosing(current)) return [];',
+    replace: 'if (current && isSame && isEarlyClosing(current)) return [];',
   },
   {
     name: 'a handled exception stays open in its group',

@@ -34,7 +34,7 @@ export const token: CliCommand<{ role: Role; client?: string; expires: number; s
 
     if (expires > lifetimeMsMax)
       throw new UsageError(
-        'Expected a lifetime of at most 7d: a token cannot be withdrawn without the key that signs all others. Sign a new one when it expires.',
+        'Expected a lifetime of at most 7d: a single token cannot be withdrawn before it expires, only all tokens of a key together. Sign a new one when it expires.',
       );
 
     const expiresInSeconds = expires / 1000;

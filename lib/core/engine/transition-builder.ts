@@ -128,7 +128,7 @@ export class TransitionBuilder {
     if (activity) this.put(path, { ...activity, ...change });
   }
 
-  /** Replaces the local state of an activity. Its status stays. */
+  /** Sets the local state of an activity; `undefined` leaves it. A reply that the activity has kept is applied now, and goes. */
   setLocal(path: string, local: unknown): void {
     const { reply: _, ...activity } = this.activity(path) ?? { status: 'Executing' as const };
     this.put(path, local === undefined ? activity : { ...activity, local });
@@ -200,6 +200,7 @@ export class TransitionBuilder {
     return this.sizes.ofState(this.state);
   }
 
+  /** The number of activities that may still start in this event. */
   get portion(): number {
     return Math.max(0, limits.portionMax - this.startedCount);
   }

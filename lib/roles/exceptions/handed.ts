@@ -2,7 +2,7 @@ import type { CauseContent } from '#ports/cause-entries';
 import type { RecordWrite } from '#ports/tallies';
 import type { TaskRecord } from '#ports/tasks';
 import { newTaskEntry } from '#roles/notifier/agenda';
-import { isTombstone, taskDocument, taskIn, taskKey } from './records.ts';
+import { isEarlyClosing, taskDocument, taskIn, taskKey } from './records.ts';
 import type { Read } from './store.ts';
 
 type Handed = Extract<CauseContent, { kind: 'handed' }>;
@@ -11,7 +11,7 @@ type Handed = Extract<CauseContent, { kind: 'handed' }>;
 export async function handingOf(entry: Handed, read: Read): Promise<readonly RecordWrite[]> {
   const key = taskKey(entry.orderId, entry.seq);
   const current = await read(key);
-  if (!current || isTombstone(current) || current.content['submittedAt'] !== entry.submittedAt) return [];
+  if (!current || isEarlyClosing(current) || current.content['submittedAt'] !== entry.submittedAt) return [];
   const task = taskIn(current);
   if (task.state !== 'open' || (task.handed?.exception ?? 0) >= entry.exception) return [];
   const news = newTaskEntry({ openedAt: entry.at }, key);

@@ -4,7 +4,7 @@ import type { Store } from '#ports/store';
 import type { TaskRecord } from '#ports/tasks';
 import { readableHead } from '#roles/scheduler/load';
 import { exceptionPlaceOf, taskPlaceOf } from './ids.ts';
-import { exceptionIn, exceptionKey, isTombstone, taskIn, taskKey } from './records.ts';
+import { exceptionIn, exceptionKey, isEarlyClosing, taskIn, taskKey } from './records.ts';
 import { type CauseEntry, isCauseEntry, resolvedBy } from './store.ts';
 
 type Ports = Pick<Documents, 'document'> & Pick<Store, 'head'>;
@@ -20,7 +20,7 @@ export async function exceptionOf(id: string, store: Ports): Promise<ExceptionRe
   if (!place) return undefined;
   const { collection, id: key } = exceptionKey(place.orderId, place.seq);
   const document = await store.document(collection, key);
-  return document && !isTombstone(document) ? exceptionIn(document) : (await unsent(place, store)).opened?.exception;
+  return document && !isEarlyClosing(document) ? exceptionIn(document) : (await unsent(place, store)).opened?.exception;
 }
 
 /** Returns a task, as `exceptionOf` does an exception. A task whose closing is still in the outbox is resolved. */
@@ -41,7 +41,7 @@ export async function storedTask(
 ): Promise<TaskRecord | undefined> {
   const { collection, id } = taskKey(orderId, seq);
   const document = await store.document(collection, id);
-  return document && !isTombstone(document) ? taskIn(document) : undefined;
+  return document && !isEarlyClosing(document) ? taskIn(document) : undefined;
 }
 
 interface Unsent {

@@ -70,14 +70,19 @@ function personListOf(task: TaskRecord): ListEntry<'B'> | undefined {
   return { list: resolution ? lists.doneTasksOfPerson(assignee) : lists.tasksOfPerson(assignee), sort: sortOfTask(task) };
 }
 
-/** Stands for a record whose cause was closed before the record was opened. It is on no list. */
-export const tombstone = (place: Pick<Document, 'collection' | 'id'>, rev: number, submittedAt: number, closing: JsonObject): Document => ({
+/** The document of an exception or a task whose closing came before its opening. It is on no list until the opening takes it over. */
+export const earlyClosing = (
+  place: Pick<Document, 'collection' | 'id'>,
+  rev: number,
+  submittedAt: number,
+  closing: JsonObject,
+): Document => ({
   ...place,
   rev,
   content: { submittedAt, closing },
 });
-export const isTombstone = ({ content }: Document): boolean => content['closing'] !== undefined;
-/** Returns the fields that the opening takes over from a tombstone. */
+export const isEarlyClosing = ({ content }: Document): boolean => content['closing'] !== undefined;
+/** Returns the fields that the opening takes over from an early closing. */
 export const closedBeforeOpened = ({ content }: Document): JsonObject => (content['closing'] ?? {}) as JsonObject;
 
 export const exceptionIn = ({ content }: Document): ExceptionRecord => content as unknown as ExceptionRecord;

@@ -12,15 +12,15 @@ import { type CountedUse, figuresAdd } from '#roles/solutions/figures';
 import { handingOf } from './handed.ts';
 import {
   closedBeforeOpened,
+  earlyClosing,
   exceptionDocument,
   exceptionIn,
   exceptionKey,
   groupAdd,
-  isTombstone,
+  isEarlyClosing,
   taskDocument,
   taskIn,
   taskKey,
-  tombstone,
 } from './records.ts';
 
 type Store = Documents & Tallies;
@@ -119,7 +119,7 @@ function countedTask(task: TaskRecord, counted: CountedUse, at: number): Write {
 }
 
 /**
- * Returns the write of a record's first version. It takes over what its tombstone says, if the cause was closed first. A record of a
+ * Returns the write of a record's first version. It takes over what an early closing says, if there is one. A record of a
  * forgotten order of the same id is replaced.
  */
 async function firstOf<R extends ExceptionRecord | TaskRecord>(
@@ -130,7 +130,7 @@ async function firstOf<R extends ExceptionRecord | TaskRecord>(
 ): Promise<readonly RecordWrite[]> {
   const current = await read(key);
   const isSame = current?.content['submittedAt'] === record.submittedAt;
-  if (current && isSame && !isTombstone(current)) return [];
+  if (current && isSame && !isEarlyClosing(current)) return [];
   const rev = current?.rev ?? 0;
   const closing = current && isSame ? closedBeforeOpened(current) : {};
   return [{ ...write({ ...record, ...closing }, rev + 1), loadedRev: rev }];
@@ -138,13 +138,13 @@ async function firstOf<R extends ExceptionRecord | TaskRecord>(
 
 type Closing = Extract<CauseEntry, { kind: 'closed' }>;
 
-/** Returns the writes that close a cause. A record that is not stored yet gets a tombstone: its opening, which comes late, finds it. */
+/** Returns the writes that close a cause. A record that is not stored yet gets an early closing: its opening, which comes late, finds it. */
 async function closingOf(entry: Closing, read: Read): Promise<readonly RecordWrite[]> {
   const { orderId, seq, hasException, hasNoTask, handling } = entry;
   const writes: RecordWrite[] = [];
   if (hasException) {
     const { current, isOpened } = await openedRecord(exceptionKey(orderId, seq), entry, read);
-    if (!isOpened) writes.push(...tombstoneFor(exceptionKey(orderId, seq), entry, { handling: { ...handling } }, current));
+    if (!isOpened) writes.push(...earlyClosingFor(exceptionKey(orderId, seq), entry, { handling: { ...handling } }, current));
     else if (!exceptionIn(current).handling) {
       const exception = { ...exceptionIn(current), handling };
       writes.push({ document: exceptionDocument(exception, current.rev + 1), loadedRev: current.rev, add: groupAdd(exception, 'handled') });
@@ -153,7 +153,7 @@ async function closingOf(entry: Closing, read: Read): Promise<readonly RecordWri
   if (hasNoTask) return writes;
   const { current, isOpened } = await openedRecord(taskKey(orderId, seq), entry, read);
   const resolved = resolvedBy(entry);
-  if (!isOpened) writes.push(...tombstoneFor(taskKey(orderId, seq), entry, resolved as unknown as JsonObject, current));
+  if (!isOpened) writes.push(...earlyClosingFor(taskKey(orderId, seq), entry, resolved as unknown as JsonObject, current));
   else if (!taskIn(current).resolution)
     writes.push({
       ...countedTask({ ...taskIn(current), ...resolved, rev: current.rev + 1 }, 'used', handling.at),
@@ -168,7 +168,7 @@ async function verdictOf(
   read: Read,
 ): Promise<readonly RecordWrite[]> {
   const current = await read(taskKey(orderId, seq));
-  if (!current || isTombstone(current) || current.content['submittedAt'] !== submittedAt) return [];
+  if (!current || isEarlyClosing(current) || current.content['submittedAt'] !== submittedAt) return [];
   const task = taskIn(current);
   if (task.verified !== undefined && task.verified !== 'running') return [];
   const verified = { ...task, verified: verdict, ...(nextTaskId === undefined ? {} : { nextTaskId }), rev: current.rev + 1 };
@@ -194,17 +194,22 @@ type OpenedRecord =
   | { readonly isOpened: true; readonly current: Document }
   | { readonly isOpened: false; readonly current: Document | undefined };
 
-/** Finds the record of a cause. A tombstone does not count, nor does a record of a forgotten order with the same id. */
+/** Finds the record of a cause. An early closing does not count, nor does a record of a forgotten order with the same id. */
 async function openedRecord(place: Place, { submittedAt }: Closing, read: Read): Promise<OpenedRecord> {
   const current = await read(place);
   const isSame = submittedAt === undefined || current?.content['submittedAt'] === submittedAt;
-  return current && isSame && !isTombstone(current) ? { isOpened: true, current } : { isOpened: false, current };
+  return current && isSame && !isEarlyClosing(current) ? { isOpened: true, current } : { isOpened: false, current };
 }
 
-function tombstoneFor(place: Place, { submittedAt }: Closing, closing: JsonObject, current: Document | undefined): readonly RecordWrite[] {
-  if (submittedAt === undefined || (current && isTombstone(current) && current.content['submittedAt'] === submittedAt)) return [];
+function earlyClosingFor(
+  place: Place,
+  { submittedAt }: Closing,
+  closing: JsonObject,
+  current: Document | undefined,
+): readonly RecordWrite[] {
+  if (submittedAt === undefined || (current && isEarlyClosing(current) && current.content['submittedAt'] === submittedAt)) return [];
   const rev = current?.rev ?? 0;
-  return [{ document: tombstone(place, rev + 1, submittedAt, closing), loadedRev: rev }];
+  return [{ document: earlyClosing(place, rev + 1, submittedAt, closing), loadedRev: rev }];
 }
 
 /** Fingerprints that this process has seen below the limit, with their collection: each costs one read and one write a day. */

@@ -5,7 +5,7 @@ import type { Publisher } from '#ports/event-bus';
 import { timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
 import type { TaskRecord } from '#ports/tasks';
-import { isTombstone, taskDocument, taskIn } from '#roles/exceptions/records';
+import { isEarlyClosing, taskDocument, taskIn } from '#roles/exceptions/records';
 import type { Agenda, AgendaEntry, AgendaSubject } from './agenda.ts';
 import type { TaskNews } from './notices.ts';
 import { type GroupPorts, hearerOf, isOpenQuestion, reportUnattended, usualGroup } from './unattended.ts';
@@ -38,7 +38,7 @@ export async function newsOf(
   const { store, agenda, now } = options;
   const { collection, id, isNew } = entry.subject;
   const document = await store.document(collection, id);
-  if (!document || isTombstone(document))
+  if (!document || isEarlyClosing(document))
     return { done: () => (now > entry.at + missing.dropAfterMs ? agenda.remove(entry) : agenda.move(entry, now + missing.lookEveryMs)) };
   const task = taskIn(document);
   const at = reminderAt(task);

@@ -1,7 +1,7 @@
 import type { Document } from '#ports/documents';
 import type { Counters, OpenCause, OutboxEntry, StateHead } from '#ports/records';
 import { closed, isReport, reportPrefix } from '#roles/exceptions/causes';
-import { exceptionIn, isTombstone, seqIn, taskIn } from '#roles/exceptions/records';
+import { exceptionIn, isEarlyClosing, seqIn, taskIn } from '#roles/exceptions/records';
 import { isCauseEntry } from '#roles/exceptions/store';
 import { countedUntil } from '#roles/scheduler/deadlines';
 
@@ -70,7 +70,7 @@ export function causesIn(
   const open = [...records].flatMap(([seq, found]) =>
     openIn(
       seq,
-      found.filter((each) => !isTombstone(each)),
+      found.filter((each) => !isEarlyClosing(each)),
     ),
   );
   return { causes: Math.max(0, ...records.keys()), open: open.toSorted((one, other) => one.seq - other.seq) };

@@ -14,7 +14,7 @@ import { collections } from '#ports/documents';
 import type { Store } from '#ports/store';
 import { allSettledOrThrow } from '#ports/util/all-settled';
 import { listExceptions } from '#roles/exceptions/list';
-import { exceptionIn, exceptionKey, isTombstone } from '#roles/exceptions/records';
+import { exceptionIn, exceptionKey, isEarlyClosing } from '#roles/exceptions/records';
 import type { JournalEntry } from '#roles/scheduler/instance';
 import { readableOrder } from '#roles/scheduler/load';
 import { outputsIn, valuesAt } from '#roles/scheduler/rule-values';
@@ -166,7 +166,7 @@ async function earlierOf({ orderId, seq, submittedAt }: ExceptionRecord, store: 
   const first = exceptionKey(orderId, Math.max(0, seq - earlierMax)).id;
   const documents = await store.documents(collections.order(orderId), first, Math.min(seq, earlierMax));
   return documents
-    .filter((document) => document.id < exceptionKey(orderId, seq).id && !isTombstone(document))
+    .filter((document) => document.id < exceptionKey(orderId, seq).id && !isEarlyClosing(document))
     .map(exceptionIn)
     .filter((each) => each.submittedAt === submittedAt);
 }

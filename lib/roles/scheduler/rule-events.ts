@@ -30,8 +30,8 @@ export interface AskedSoFar {
 export function eventsOf(draft: Draft, asked: AskedSoFar): readonly Happened[] {
   const { loaded, instance, now } = draft;
   const news = instance.tail.filter(({ seq }) => seq > loaded.instance.seq);
-  const followed = news.flatMap((entry) => [...signalsIn(entry)]);
-  const found = [...followed, ...stepStates(draft, news)].filter(({ seq }) => seq > asked.seq).toSorted((a, b) => a.seq - b.seq);
+  const signals = news.flatMap((entry) => [...signalsIn(entry)]);
+  const found = [...signals, ...stepStates(draft, news)].filter(({ seq }) => seq > asked.seq).toSorted((a, b) => a.seq - b.seq);
   const events = found.map(({ happened }) => happened);
   const state = orderStateOf(draft);
   const isNew = state !== asked.state;

@@ -6,7 +6,7 @@ import type { TaskKind, TaskRecord, TaskState } from '#ports/tasks';
 import { allSettledOrThrow } from '#ports/util/all-settled';
 import { dayMs, dayOf } from '#ports/util/days';
 import { emptyPage, type FilledPage, fillPage } from '#ports/util/merged-lists';
-import { exceptionIn, groupDays, isTombstone, sortOfTask, taskIn, taskKey } from '#roles/exceptions/records';
+import { exceptionIn, groupDays, isEarlyClosing, sortOfTask, taskIn, taskKey } from '#roles/exceptions/records';
 
 export interface TaskFilter {
   /** Absent: open and claimed. */
@@ -133,7 +133,7 @@ async function ofOrder(
     for (const document of page.items) {
       position = document.id;
       looked++;
-      if (!isTombstone(document) && fits(taskIn(document))) items.push(taskIn(document));
+      if (!isEarlyClosing(document) && fits(taskIn(document))) items.push(taskIn(document));
       if (items.length >= limit) return { items: byTime(items, order), next: position };
     }
     if (page.next === undefined) return { items: byTime(items, order) };
@@ -168,7 +168,7 @@ async function alike(
 async function taskAt(store: Ports, orderId: string, seq: number): Promise<TaskRecord | undefined> {
   const { collection, id } = taskKey(orderId, seq);
   const document = await store.document(collection, id);
-  return document && !isTombstone(document) ? taskIn(document) : undefined;
+  return document && !isEarlyClosing(document) ? taskIn(document) : undefined;
 }
 
 /** Sorts tasks by the time at which they are due, or at which they were resolved. */

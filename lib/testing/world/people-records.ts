@@ -1,7 +1,7 @@
 import { collections, type Document, type Documents } from '#ports/documents';
 import type { SentWithWrite } from '#ports/store';
 import type { TaskRecord } from '#ports/tasks';
-import { isTombstone, taskIn } from '#roles/exceptions/records';
+import { isEarlyClosing, taskIn } from '#roles/exceptions/records';
 import type { Delivery } from '#roles/notifier/deliveries';
 import type { PortCall } from './instrumented-ports.ts';
 import type { Observation } from './observation.ts';
@@ -54,7 +54,7 @@ const isOfPeople = (document: Document): boolean =>
   document.collection === collections.allowances;
 
 const isTask = (document: Document): boolean =>
-  document.collection.startsWith(collections.order('')) && document.id.startsWith('TASK#') && !isTombstone(document);
+  document.collection.startsWith(collections.order('')) && document.id.startsWith('TASK#') && !isEarlyClosing(document);
 
 /** The same collection holds the destinations that cannot be reached. */
 const isMessage = (id: string): boolean => !id.startsWith('dead#');
