@@ -7,7 +7,7 @@ export interface Polled<T> {
   readonly etag: string | undefined;
   /** The reason why the last attempt failed. `data` then comes from an earlier one. */
   readonly problem: Problem | undefined;
-  /** When the data was true, by the clock of the server; 0 before the first answer. */
+  /** The time at which the data was true, by the clock of the server; 0 before the first answer. */
   readonly at: number;
   readonly refresh: () => void;
 }

@@ -28,20 +28,20 @@ interface Versioned {
 /** The editor's knowledge of one kind of thing with versions. */
 export interface Editing<F extends Form, Item extends Versioned> {
   readonly what: 'rule' | 'solution';
-  /** As it was read last. Undefined: a new one. */
+  /** The thing as it was read last; undefined for a new one. */
   readonly item: Item | undefined;
   readonly formOf: (item: Item | undefined) => F;
   readonly build: (form: F, item: Item | undefined) => Built;
   readonly authorOf: (id: string) => Promise<Author | undefined>;
   readonly refresh: () => void;
-  /** When a saved version counts, for the message. */
+  /** The time from which a saved version counts, for the message. */
   readonly effect?: string;
 }
 
 /** Somebody else has saved a version after the person began to type. */
 export interface Overtaken {
   readonly version: number;
-  /** Undefined: not known yet. */
+  /** The person who saved it; undefined while that is not known. */
   readonly author: Author | undefined;
   /** The differences from the saved version to the typed text. */
   readonly lines: readonly DiffLine[];

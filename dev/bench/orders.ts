@@ -112,6 +112,6 @@ function syncedCommitsPerSecond(count: number): number {
 
 const commitsPerSecond = syncedCommitsPerSecond(2000);
 const runs = (process.env['BENCH_RUNS'] ?? '500x1 2000x50 2000x200').split(' ').map((run) => run.split('x').map(Number));
-// Until the engine's code is compiled, an order takes up to a quarter more processor time.
+// These orders warm up: until the engine's code is compiled, an order takes up to a quarter more processor time.
 await measure(4000, 50);
 for (const [count = 0, inFlight = 1] of runs) process.stdout.write(`${JSON.stringify(await measure(count, inFlight))}\n`);

@@ -55,7 +55,7 @@ export interface ApiOptions {
   readonly signIn?: SignIn | undefined;
   /** The experiments, which inject faults. Only a host on the machine of its operator has them. */
   readonly chaos?: Chaos | undefined;
-  /** False during a shutdown: every call that needs a token is then refused. */
+  /** Whether calls are accepted. During a shutdown, every call that needs a token is refused. */
   readonly accepting?: () => boolean;
 }
 

@@ -6,7 +6,7 @@ export interface Answer<T> {
   readonly etag: string | undefined;
   /** Whether this is the stored response to an earlier call with the same idempotency key. */
   readonly replayed: boolean;
-  /** When the answer was made: milliseconds since 1970. */
+  /** The time at which the answer was made: milliseconds since 1970. */
   readonly date: number | undefined;
   readonly body: T;
 }

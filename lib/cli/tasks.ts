@@ -35,7 +35,7 @@ export interface TaskView {
     readonly instruction?: { readonly kind: string };
     readonly solutionId?: string;
   };
-  /** Only of a single task. */
+  /** The part that only a single task has, and no list. */
   readonly suggestions?: readonly SuggestionView[];
 }
 

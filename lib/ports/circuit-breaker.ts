@@ -14,7 +14,7 @@ export interface Breaker {
   readonly probeAt: number;
   /** Number of probes that began in this outage; all but the last one have failed. The pause between probes grows with it. */
   readonly failedProbes: number;
-  /** When the service came back; null while it is down. */
+  /** The time at which the service came back; null while it is down. */
   readonly closedAt: number | null;
   /**
    * The time in this outage, in milliseconds, in which no request needed the service: a probe was due for over an hour, and no request

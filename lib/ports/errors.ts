@@ -4,7 +4,7 @@ import type { OrderRecord } from './records.ts';
 export class InstanceLockedError extends Error {
   override readonly name = 'InstanceLockedError';
   readonly orderId: string;
-  /** When the lease expires unless its holder renews it: milliseconds since 1970. */
+  /** The time at which the lease expires unless its holder renews it: milliseconds since 1970. */
   readonly heldUntil: number;
 
   /** The person who holds it; absent for a host. */
@@ -78,11 +78,11 @@ export class UnreadableMessageError extends Error {
 /** The store, or the technology under it, is unavailable. The system neither accepts nor processes anything until it is back. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
-  /** True if the store will not recover without a person, so that the host must stop. */
+  /** Whether the store recovers only with the help of a person, so that the host must stop. */
   readonly fatal: boolean;
   /** Instruction for the operator, if the cause implies one. */
   readonly remedy: string | undefined;
-  /** True if the store throttles. The store wrote nothing, and an immediate retry adds to the load. */
+  /** Whether the store throttles. It then wrote nothing, and an immediate retry would add to the load. */
   readonly throttled: boolean;
 
   constructor(

@@ -33,7 +33,7 @@ export interface ListRead {
   readonly to?: string;
   /** The sort key of the last entry of the page before. */
   readonly after?: string;
-  /** At most 100. */
+  /** The largest number of results, at most 100. */
   readonly limit: number;
 }
 

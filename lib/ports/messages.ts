@@ -144,7 +144,7 @@ export const Undone = z.object({
   type: z.literal('undone'),
   orderId: id,
   path: id,
-  /** When it was undone: milliseconds since 1970. Absent in messages of an older process. */
+  /** The time of its undo: milliseconds since 1970. Absent in messages of an older process. */
   undoneAt: z.int().optional(),
   /** The number of earlier searches for the orders that have read it. Absent: none. */
   looks: z.int().min(1).optional(),

@@ -3,9 +3,9 @@ export interface ObjectsContent {
   readonly kind: 'objects';
   readonly orderId: string;
   readonly path: string;
-  /** When the step was first requested under the key of this effect: milliseconds since 1970. An older process does not say it. */
+  /** The time of the first request of the step under the key of this effect: milliseconds since 1970. An older process does not say it. */
   readonly requestedAt?: number;
-  /** When the step closed: milliseconds since 1970. */
+  /** The time at which the step closed: milliseconds since 1970. */
   readonly closedAt: number;
   /** The number of the journal's entry with these names. */
   readonly seq: number;

@@ -9,7 +9,7 @@ export interface UnfinishedOrders {
   readonly pending: number;
   readonly processing: number;
   readonly error: number;
-  /** When the oldest of them was submitted, as far as the store can tell: milliseconds since 1970. Null: there is none. */
+  /** The time at which the oldest of them was submitted, as far as the store can tell: milliseconds since 1970. Null: there is none. */
   readonly oldestAt: number | null;
 }
 

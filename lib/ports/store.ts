@@ -111,7 +111,7 @@ export interface IntentLog {
  * cannot succeed, because the item is too large.
  */
 export interface Store extends IntentLog, Breakers, Documents, Tallies, OrderFigures {
-  /** True if `sentWithWrite` is part of the write's transaction: either both the write and the sends happen, or neither. */
+  /** Whether `sentWithWrite` is part of the write's transaction: either both the write and the sends happen, or neither. */
   readonly writesAndSendsAtomically: boolean;
 
   /** Writes both records or neither. `exists` carries the earlier order of the same id. */

@@ -48,9 +48,9 @@ export interface TaskRecord {
   /** Rises by one with every write of the task. It is independent of the order's rev. */
   readonly rev: number;
   readonly orderId: string;
-  /** When the order was submitted. A new order may have the id of one that was forgotten, but not its time. */
+  /** The time at which the order was submitted. A new order may have the id of a forgotten one, but not its time. */
   readonly submittedAt: number;
-  /** As in `ExceptionRecord`. */
+  /** The reference of the order, as in `ExceptionRecord`. */
   readonly reference?: string;
   /** The number of the cause within its order. An exception of the same cause has the same number. */
   readonly seq: number;
@@ -75,13 +75,15 @@ export interface TaskRecord {
   readonly claimedAt?: number;
   /** The number of reminders so far. Absent: none. */
   readonly reminders?: number;
-  /** When the next reminder is sent. Absent: at `dueAt`. Null: there is no further reminder. */
+  /** The time of the next reminder. Absent: at `dueAt`. Null: there is no further reminder. */
   readonly nextReminderAt?: number | null;
   /** The time of the agenda's entry for the last reminder, so that a repeated entry sends none. Absent: there was none. */
   readonly remindedFor?: number;
   /** The number of times that the task was handed to the next group, and that group. Absent: never. */
   readonly escalation?: { readonly level: number; readonly to: string | null };
-  /** When a rule last handed it to other people, and the number of the exception about which the rule decided. Absent: never. */
+  /**
+   * The last time at which a rule handed it to other people, and the number of the exception about which the rule decided. Absent: never.
+   */
   readonly handed?: { readonly at: number; readonly exception: number };
   /** The comments, the oldest first, at most `taskLimits.commentsMax`. Absent: none. */
   readonly comments?: readonly TaskComment[];

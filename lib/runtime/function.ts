@@ -4,7 +4,7 @@ import type { System } from './system.ts';
 export interface FunctionContext {
   readonly system: System;
   readonly environment: { readonly [name: string]: string };
-  /** False while the process drains and accepts no new work. */
+  /** Whether the process accepts new work: not while it drains. */
   readonly accepting: () => boolean;
 }
 

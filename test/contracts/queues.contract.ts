@@ -10,7 +10,7 @@ export interface OpenChannel {
   readonly queues: Queues;
   readonly other: Queues;
   readonly clock: ManualClock;
-  /** False if only the platform's own metrics know the age of the oldest message. */
+  /** Whether `depth` reports the age of the oldest message; false if only metrics of the platform know it. */
   readonly reportsAge?: boolean;
   close(): Promise<void>;
 }
@@ -20,7 +20,7 @@ export type OpenChannels = (redriveOf: (queue: string) => Redrive | undefined) =
 const visibilityMs = 30_000;
 const now = { max: 10, visibilityMs, waitMs: 0 };
 const waiting = { max: 10, visibilityMs, waitMs: 20_000 };
-/** Longer than any process needs to notice a message of another one. */
+/** A time longer than any process needs to notice a message of another one. */
 const noticeMs = 1000;
 
 const bodiesOf = (messages: readonly Received[]): string[] => messages.map(({ body }) => body).toSorted();

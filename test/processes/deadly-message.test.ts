@@ -8,7 +8,7 @@ import { orderIdOf } from '#roles/submission/submission';
 import { app, local, type Process, post, reaches, run, site, startLocal, until, work } from './support.ts';
 
 const livesMax = 12;
-/** Longer than the visibility timeout. */
+/** A time longer than the visibility timeout. */
 const hiddenMs = 120_000;
 
 /** Ends all visibility timeouts: unacknowledged messages are redelivered, and their former receivers no longer work. */

@@ -10,7 +10,7 @@ import { create as schedulerFunction } from '../../functions/scheduler.ts';
 import { type DeskOptions, lineOf, noting, ok, openDesk, replyTo, sendingFails, stepsNamed, submitted, timePasses } from './support.ts';
 
 const replies = queueNames.replies('worker');
-/** Longer than any step of these tests takes. */
+/** A time longer than any step of these tests takes. */
 const hiddenForMs = 180_000;
 
 /** An order whose first step has just been answered. The reply stays invisible for longer than a step may take. */

@@ -55,7 +55,7 @@ async function shipping(desk: Desk): Promise<{ orderId: string; ship: Request }>
   return { orderId, ship: await desk.request() };
 }
 
-/** Such an order whose instance is damaged beyond a rebuild, after that was discovered. */
+/** Returns such an order whose instance is damaged beyond a rebuild, after the system has discovered the damage. */
 async function damaged(desk: Desk, change: (blob: string) => string): Promise<{ orderId: string; ship: Request }> {
   const { orderId, ship } = await shipping(desk);
   damage(desk, change);

@@ -26,7 +26,7 @@ export interface Ending {
 
 export interface Changed {
   readonly ending: Ending;
-  /** False if the order had ended before that step. */
+  /** Whether the order has come to that step, instead of ending before it. */
   readonly reached: boolean;
   /** Number of steps. */
   readonly writes: number;

@@ -12,7 +12,7 @@ export interface Found {
   readonly places: number;
   /** States without further events. */
   readonly ends: number;
-  /** False if the search was stopped before its end. */
+  /** Whether the search has reached its end, instead of being stopped. */
   readonly complete: boolean;
   /** A violation, and the shortest story that leads to it. */
   readonly wrong?: { readonly what: string; readonly story: readonly string[] };

@@ -374,19 +374,19 @@ export const offers: readonly { readonly workflow: string; readonly body: { read
   { workflow: 'lines', body: { items: Array.from({ length: 24 }, (_, index) => `item ${index}`) } },
 ];
 
-/** Only some worlds submit it: see `addThemes`. */
+/** An order that only some worlds submit: see `addThemes`. */
 export const staySafelyOffer: (typeof offers)[number] = { workflow: 'stay', body: { item: 'gem' } };
 
-/** Only some worlds submit these: each run may find what the previous run did not. */
+/** The orders of some worlds, in which each run may find something other than the run before. */
 export const pickingOffers: typeof offers = ['picking', 'packing', 'guessing', 'picking', 'packing'].map((workflow) => ({
   workflow,
   body: { item: 'tea' },
 }));
 
-/** Only some worlds submit it: see `bulk.ts`. */
+/** An order that only some worlds submit: see `bulk.ts`. */
 export const dispatchOffer: (typeof offers)[number] = { workflow: 'dispatch', body: { item: 'tea' } };
 
-/** Only some worlds submit it: see `second-lives.ts`. */
+/** An order that only some worlds submit: see `second-lives.ts`. */
 export const voyageOffer: (typeof offers)[number] = { workflow: 'voyage', body: { item: 'tea' } };
 
 /** The remote services behind the operations of one host. */

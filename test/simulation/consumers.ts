@@ -146,7 +146,7 @@ export class ConsumerDesk {
     for (let copy = chance.happens(twiceShare) ? 2 : 1; copy > 0; copy--) queues.send([{ queue, body }]);
   }
 
-  /** Only these two consumers get messages that end the process. */
+  /** Returns the effect of a bad message on its handler. Only two of the consumers get messages that end the process. */
   private badManner(consumer: string): ConsumerBody['does'] {
     const isDeadly = (consumer === 'reports' || consumer === 'statuses') && this.chance.happens(deadlyShare);
     return isDeadly ? 'deadly' : this.chance.pick(manners.filter((each) => each !== 'good' && each !== 'deadly'));

@@ -6,7 +6,7 @@ import { lengthOf } from '../../time.ts';
 export interface Bar {
   readonly path: string;
   readonly from: number;
-  /** Undefined: it lasts until now. */
+  /** The end; undefined if it lasts until now. */
   readonly to: number | undefined;
   /**
    * The color. `fail`: it may be tried again. `refused`: the order is blocked for it. `rest`: the pause before the next try. `person`: the

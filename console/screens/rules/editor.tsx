@@ -10,7 +10,7 @@ import { Mode, type PartProps, Parts, Text, WholeJson } from './fields.tsx';
 import { builtRule, formOf, type RuleForm } from './form.ts';
 
 interface Props {
-  /** Undefined: a new rule. */
+  /** The rule that is edited; undefined for a new one. */
   readonly rule: Rule | undefined;
   readonly refresh: () => void;
 }

@@ -10,7 +10,7 @@ import { builtSolution, formOf, type SolutionForm } from './form.ts';
 import { solutionCommandOf } from './text.ts';
 
 interface Props {
-  /** Undefined: a new solution. */
+  /** The solution that is edited; undefined for a new one. */
   readonly solution: Solution | undefined;
   readonly refresh: () => void;
 }

@@ -29,7 +29,10 @@ export interface ForEachState {
   readonly open: number;
   /** The entries, if a second evaluation of the list could differ: variables may change while the loop runs. */
   readonly entries?: readonly Json[];
-  /** When the loop paused (milliseconds since 1970): one event starts at most `limits.portionMax` activities. A wake-up starts the rest. */
+  /**
+   * The time at which the loop paused (milliseconds since 1970): one event starts at most `limits.portionMax` activities. A wake-up starts
+   * the rest.
+   */
   readonly rests?: number;
   /** The collected values of succeeded turns, each with the number of its turn. */
   readonly collected?: readonly (readonly [turn: number, value: Json])[];

@@ -16,7 +16,10 @@ export interface While extends ActivityBase {
 export interface WhileState {
   /** The number of the turn that runs, or whose condition could not be evaluated; from 0. */
   readonly turn: number;
-  /** When the loop paused (milliseconds since 1970): one event starts at most `limits.portionMax` activities. A wake-up starts the turn. */
+  /**
+   * The time at which the loop paused (milliseconds since 1970): one event starts at most `limits.portionMax` activities. A wake-up starts
+   * the turn.
+   */
   readonly rests?: number;
 }
 

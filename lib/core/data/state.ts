@@ -182,12 +182,12 @@ export interface State {
   readonly outputs: { readonly [path: string]: Json };
   /** Milliseconds for a step whose definition gives no time limit. Fixed when the order starts. */
   readonly stepMs: number;
-  /** When the time limit of the whole order passes: milliseconds since 1970. */
+  /** The time at which the time limit of the whole order passes: milliseconds since 1970. */
   readonly endBy?: number;
   readonly blocked?: Blocked;
-  /** When the order was suspended. The resumption moves all other times by the length of the suspension. */
+  /** The time at which the order was suspended. The resumption moves all other times by the length of the suspension. */
   readonly suspendedAt?: number;
-  /** When the deadlines began to stand still, because a person locked the order: milliseconds since 1970. */
+  /** The time since which the deadlines stand still, because a person locked the order: milliseconds since 1970. */
   readonly stillSince?: number;
   readonly vars?: Variables;
   /** The kept signals, oldest first. */

@@ -7,7 +7,7 @@ interface StepAttempt {
   /** The epoch of the claim under which this attempt was requested. */
   readonly epoch: number;
   readonly completeBy: number;
-  /** When this attempt was requested: `longestSeconds` counts from here. */
+  /** The time at which this attempt was requested: `longestSeconds` counts from here. */
   readonly since: number;
   /** The input of the request, if a second evaluation could differ: one key has one input. */
   readonly input?: Json;
@@ -28,7 +28,7 @@ interface StepAttempt {
   readonly reason?: string;
   /** The agent of a canceled step has replied, but the outcome is unknown. */
   readonly agentStopped?: true;
-  /** When the time for all attempts of the step ends: milliseconds since 1970. */
+  /** The end of the time for all attempts of the step: milliseconds since 1970. */
   readonly limit?: number;
   /** The first request under its idempotency key, although not the first of the step. No earlier request can have caused this effect. */
   readonly newKey?: true;

@@ -91,7 +91,7 @@ export interface Context {
   readonly epoch: number;
   /** Milliseconds for a step whose definition gives no time limit. */
   readonly stepMs: number;
-  /** When the time limit of the whole order passes. */
+  /** The time at which the time limit of the whole order passes. */
   readonly endBy: number | undefined;
   /** The generation of an effect that this order has not requested before. */
   readonly firstGeneration: number;

@@ -11,7 +11,7 @@ export interface Losses {
   /** Whether a person may have resubmitted a step in the lost part of the journal, under a new key. */
   readonly resubmitted: boolean;
   readonly stepMs: number;
-  /** When the last event that the journal may contain happened: milliseconds since 1970. */
+  /** The time of the last event that the journal may contain: milliseconds since 1970. */
   readonly lastAt: number;
 }
 

@@ -38,7 +38,7 @@ interface Before {
   readonly newKey?: true;
   /** The failure that the agent reported last. */
   readonly reason?: string | undefined;
-  /** When the time for all attempts of the step ends. Absent if that time starts with this attempt. */
+  /** The end of the time for all attempts of the step. Absent if that time starts with this attempt. */
   readonly limit?: number | undefined;
 }
 

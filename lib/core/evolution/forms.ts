@@ -77,7 +77,7 @@ function retryForm({ uses }: Way, { program, path, node, fault }: Failing): Form
   });
 }
 
-/** When the fault comes, leaves the failing step out and goes on. */
+/** Returns the form that leaves out the failing step when the fault comes, and goes on. */
 function goOnForm({ program, path, node, fault }: Failing): Form {
   const [name, body] = [freshName(program, `${node.name}-if-possible`), freshName(program, `without-${node.name}`)];
   return changed(program, {

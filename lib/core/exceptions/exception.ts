@@ -28,7 +28,7 @@ export interface ExceptionRecord {
   readonly orderId: string;
   /** The number of the exception within its order, from 1. */
   readonly seq: number;
-  /** When the order was submitted. A new order may have the id of one that was forgotten, but not its time. */
+  /** The time at which the order was submitted. A new order may have the id of a forgotten one, but not its time. */
   readonly submittedAt: number;
   /** The reference that the client gave to the order. Absent in records of an older program too. */
   readonly reference?: string;

@@ -52,7 +52,7 @@ function placeWithin(program: Program, around: string, activity: ActivityState, 
   const node = program.nodes.get(definitionPath(around)) as Activity;
   const name = inside.slice(inside.lastIndexOf('/') + 1);
   if (node.faultHandlers?.some((handler) => handler.do.name === name)) return activity.handling ? 'behind' : 'handler';
-  // It could not start yet.
+  // The activity could not start yet.
   if (activity.local === undefined && activity.status !== 'Compensating') return 'ahead';
   switch (node.activity) {
     case 'sequence': {

@@ -9,7 +9,7 @@ export interface News {
 
 /** The notice of one group of people about alike tasks, such as those of one fingerprint. */
 export interface Notice {
-  /** When the first task was opened after the last quiet time (`quietMs`). */
+  /** The time at which the first task was opened after the last quiet time (`quietMs`). */
   readonly firstAt: number;
   /** The number of tasks since then. */
   readonly count: number;

@@ -9,7 +9,7 @@ export interface PeopleGroup {
   readonly members: readonly string[];
   /** The destinations of its messages. Empty: the destination of the deployment. */
   readonly notify: readonly Destination[];
-  /** Until then the group gets no message: milliseconds since 1970. Absent: it is not muted. */
+  /** The time until which the group gets no message: milliseconds since 1970. Absent: it is not muted. */
   readonly mutedUntil?: number;
   /** The author of this version, with the time and the reason. */
   readonly by: string;
@@ -23,7 +23,7 @@ export const groupLimits = { membersMax: 500, destinationsMax: 5, muteDaysMax: 3
 export interface ExceptionNote {
   readonly fingerprint: string;
   readonly rev: number;
-  /** Until then nobody hears of these exceptions: milliseconds since 1970. */
+  /** The time until which nobody hears of these exceptions: milliseconds since 1970. */
   readonly mutedUntil?: number;
   readonly note?: string;
   /** The address of a ticket. */

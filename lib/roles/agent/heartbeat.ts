@@ -5,7 +5,9 @@ import { answered, type Deadline } from './deadline.ts';
 
 /** Heartbeats of one request: each extends its deadline, up to the operation's longest time. */
 export interface Heartbeat {
-  /** When automatic heartbeats stop to extend the deadline: milliseconds since 1970. Undefined if the operation sends them. */
+  /**
+   * The time from which automatic heartbeats no longer extend the deadline: milliseconds since 1970. Undefined if the operation sends them.
+   */
   readonly keepsUntil: number | undefined;
   /** Reports progress, so that the request has its full time again. */
   beat(): Promise<void>;

@@ -7,7 +7,8 @@ export interface CalledFor {
 /** Failures in a row that may mean an outage. They must come from more than one order: a single bad order must not stop the others. */
 const failuresInRow = 5;
 /**
- * This many failures, without those of the client that has the most, show an outage, even if the service has just answered somebody else.
+ * The number of failures, without those of the client that has the most, that shows an outage even if the service has just answered
+ * somebody else.
  */
 const othersMin = 2;
 /** The time for which an answer to one client shows that the service is up for others. */

@@ -52,7 +52,7 @@ export interface Tools {
 export const busy = Symbol('not now');
 
 const attemptsMaxDefault = 8;
-/** After this many equal programming errors in a row, further tries are useless. */
+/** The number of equal programming errors in a row after which further tries are useless. */
 const alikeMax = 3;
 const pauseMs: Backoff = { first: 100, longest: 5_000, jitter: [0, 1] };
 

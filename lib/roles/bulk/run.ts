@@ -91,7 +91,7 @@ export interface BulkRun {
   /** Outcomes of the orders from the cursor to the end of its chunk. */
   readonly ahead: OutcomeCounts;
   readonly verdicts: Verdicts;
-  /** When a process looks next at the applied orders that may still pass or fail; null if there are none. */
+  /** The next time at which a process examines the applied orders that may still pass or fail; null if there are none. */
   readonly verifyAt: number | null;
   /** Whether a person has resumed the run after its canary. */
   readonly canaryPassed: boolean;

@@ -13,14 +13,14 @@ export interface ChannelState {
   /** Starts at 1 and rises by one with every write. It fences the writes. */
   readonly rev: number;
   readonly state: 'open' | 'closed';
-  /** When the state takes effect. A channel that is opened with a canary opens a little later. */
+  /** The time at which the state takes effect. A channel that is opened with a canary opens a little later. */
   readonly at: number;
   /** `engine`, or the id of the operator who changed the state. */
   readonly by: string;
   readonly reason: string;
   /** The queues of the channel that are not consumed while it is closed. */
   readonly queues: readonly string[];
-  /** When the outage began for the requests that still wait. An open channel keeps this time, to release them. Null: never closed. */
+  /** The begin of the outage for the requests that still wait. An open channel keeps this time, to release them. Null: never closed. */
   readonly closedAt: number | null;
   /** Failures in a row over all conversations. A success counts only if the process of the next failure knows of it. */
   readonly failuresInRow: number;

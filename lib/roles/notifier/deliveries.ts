@@ -13,7 +13,7 @@ export interface Delivery {
   /** The people for whom it is. */
   readonly group: string;
   readonly tries: number;
-  /** When the next try begins, unless the try that is under way delivers the message: milliseconds since 1970. */
+  /** The time at which the next try begins, unless the try that is under way delivers the message: milliseconds since 1970. */
   readonly tryAt: number;
 }
 

@@ -2,7 +2,7 @@ import type { JsonObject } from '#core/data/json';
 import type { PeopleGroup } from '#core/notifications/people-group';
 import { collections, type Document, type Documents, type DocumentWrite } from '#ports/documents';
 
-/** There are at most this many groups of people. One read returns all of them. */
+/** The largest number of groups of people. One read returns all of them. */
 export const groupsMax = 1000;
 
 /** The groups of people, with the destinations that each has chosen. */

@@ -29,7 +29,7 @@ export interface InstructionPlan {
   }[];
   readonly fault?: string;
   readonly suspended: boolean;
-  /** When all active work would be due; null while the order is suspended. */
+  /** The time at which all active work would be due; null while the order is suspended. */
   readonly completeBy: string | null;
   /** The time that a suspended order has left; null for other orders. */
   readonly remainingSeconds: number | null;

@@ -191,7 +191,7 @@ async function keyFor({ order }: Loaded, decision: Given, how: How, keys: Keys |
 
 interface Looked {
   readonly judged: Judged;
-  /** Until when another host holds the order, if one does. */
+  /** The time until which another host holds the order, if one does. */
   readonly heldBy: number | undefined;
   readonly dryRun: boolean;
 }

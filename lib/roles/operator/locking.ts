@@ -14,7 +14,7 @@ import { lockWaitMaxMs } from './instruct.ts';
 export type Locked =
   | { readonly outcome: 'locked'; readonly rev: number; readonly until: number }
   | { readonly outcome: 'unlocked' }
-  /** There was no lock. */
+  /** The order had no lock. */
   | { readonly outcome: 'free' }
   | { readonly outcome: 'not-found' }
   | { readonly outcome: 'finished' };

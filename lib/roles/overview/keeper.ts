@@ -53,7 +53,7 @@ const groupsShown = 5;
 export function createOverviewKeeper(options: OverviewKeeperOptions): OverviewKeeper {
   const { store, clock, telemetry, everyMs } = options;
   let overdue = 0;
-  /** When this process last saw the stored overview change. */
+  /** The last time at which this process saw the stored overview change. */
   let seenAt = Number.NEGATIVE_INFINITY;
 
   async function write(now: number): Promise<void> {

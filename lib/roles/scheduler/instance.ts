@@ -138,9 +138,9 @@ export interface OrderRules {
   readonly tasks?: readonly string[];
   /** Actions whose verdict is not known yet. */
   readonly watches?: readonly RuleWatch[];
-  /** When rules are asked next about the age of the order or a late step: milliseconds since 1970. */
+  /** The next time at which rules are asked about the age of the order or a late step: milliseconds since 1970. */
   readonly wakeAt?: number;
-  /** Since when steps are late, by the id of the rule event that reports it. */
+  /** The times since which steps are late, by the id of the rule event that reports it. */
   readonly lateSince?: { readonly [eventId: string]: number };
   /** The orders that handle exceptions of this one, and have not ended. */
   readonly handlers?: readonly RunningHandler[];

@@ -121,7 +121,7 @@ function announcedBy(entry: OutboxEntry): readonly Announcement[] {
   return isCauseEntry(entry) ? announcementsOf(entry) : [];
 }
 
-/** After this time, messages to a missing client queue are given up, so that they do not keep the order busy. */
+/** The time after which messages to a missing client queue are given up, so that they do not keep the order busy. */
 const undeliverableMs = 900_000;
 
 type StatusEntry = Extract<OutboxEntry, { kind: 'status' }>;

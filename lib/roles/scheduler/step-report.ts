@@ -17,9 +17,9 @@ interface Progress {
   readonly completeBy: number | null;
   readonly startedAt: number | null;
   readonly closedAt: number | null;
-  /** When it was first requested; after a person has resubmitted it, the first request since then. */
+  /** The time of its first request, or of the first one since a person has resubmitted it. */
   readonly requestedAt: number | null;
-  /** When its answer arrived. The step closes later if the order was blocked or suspended at that time. */
+  /** The time at which its answer arrived. The step closes later if the order was blocked or suspended at that time. */
   readonly answeredAt: number | null;
   readonly output: Json;
   /** An instruction closed it. `done`: a person did it by hand. `none`: nobody did it. Absent for all others. */

@@ -62,7 +62,7 @@ const messageBytes = 1024;
 interface Survey {
   fields: number;
   readonly errors: SubmissionProblem[];
-  /** False when a part was skipped because it is nested too deeply. */
+  /** Whether all parts were counted: a part that is nested too deeply is skipped. */
   complete: boolean;
 }
 

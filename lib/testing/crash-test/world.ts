@@ -29,7 +29,7 @@ import { Services } from './services.ts';
 import { settingOf } from './setting.ts';
 
 const startAt = Date.UTC(2026, 0, 1);
-/** After this many events, an order counts as never coming to rest. */
+/** The number of events after which an order counts as never coming to rest. */
 const eventsMax = 20_000;
 /** The callers that poll, whether anything happens or not. */
 const isBackground = (who: string): boolean => who === 'supervisor' || who === 'sweeper' || who === 'host';

@@ -18,7 +18,7 @@ interface Delivered {
 
 /** No other message of the batch begins for this long. If a later one ends the process, the attempt counts for both messages. */
 const aloneMs = 2_000;
-/** After this many failed calls, the system may be unable to correct the count for an attempt that was not made. */
+/** The number of failed calls after which the system may be unable to correct the count for an attempt that was not made. */
 const failedCallsMax = 4;
 
 /**

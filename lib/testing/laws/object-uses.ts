@@ -4,7 +4,7 @@ import type { History, Tracked } from '#testing/world/history';
 
 /** One use of an object, from the history of an order. It took place between the first request of the step and its close. */
 export interface Use {
-  /** When the step was first requested. */
+  /** The time of the first request of the step. */
   readonly requestedAt: number;
   readonly orderId: string;
   readonly path: string;

@@ -155,7 +155,7 @@ export type Observation =
     }
   /** Orders were deleted that had ended before this time (milliseconds since 1970). */
   | { readonly type: 'forgotten'; readonly orderIds: readonly string[]; readonly finishedBefore: number }
-  /** Until here, only the limits of the store were in effect. From now on faults happen. */
+  /** The moment from which faults happen. Before it, only the limits of the store were in effect. */
   | { readonly type: 'faults begin' }
   | AgentObservation
   | ClockJumps
