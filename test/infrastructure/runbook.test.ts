@@ -132,6 +132,16 @@ describe('documented commands work', () => {
     assert.ok(alarmsOf(defaults()).some(({ MetricName }) => MetricName === 'supervisorPass'));
   });
 
+  test('a restore stops and starts every function of the system', () => {
+    const prefix = /^jobs\(\) .*startswith\("(Redress: )"\)/m.exec(runbook)?.[1] ?? 'no prefix';
+    const described = ofType(defaults(), 'Lambda::Function').map(([, { Properties }]) => String(Properties['Description'] ?? ''));
+    const listed = described.filter((text) => text.startsWith(prefix)).map((text) => text.slice(prefix.length));
+    assert.deepEqual(listed.toSorted(), [...defaults().orders.functions.keys()].toSorted());
+    const restore = articlesIn('Rare tasks').get('Restore to a point in time') ?? '';
+    assert.match(restore, /for name in \$\(jobs\); do aws lambda put-function-concurrency .*--reserved-concurrent-executions 0; done/);
+    assert.match(restore, /for name in \$\(jobs\); do aws lambda delete-function-concurrency /);
+  });
+
   test('every link has a target', () => {
     const slugOf = (heading: string): string =>
       heading
