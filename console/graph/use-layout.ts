@@ -8,7 +8,7 @@ import type { Workflow } from '../api/types.ts';
 export interface Drawn {
   readonly workflow: Workflow;
   readonly layout: Layout;
-  /** Without the undo operations, for a small place. */
+  /** The layout without the undo operations, for a small place. */
   readonly compact: Layout;
 }
 

@@ -110,7 +110,7 @@ export interface Route<
   readonly query?: Query;
   readonly headers?: Head;
   readonly body?: Body;
-  /** For DELETE: whether the resource exists, so that a call without a body gets 404 before 422. */
+  /** Whether the resource of a DELETE exists, so that a call without a body gets 404 before 422. */
   readonly isThere?: (call: Pick<Call, 'api' | 'id' | 'name'>) => Promise<boolean>;
   readonly answers: { readonly [status: number]: { readonly description: string; readonly schema?: z.ZodType } };
   /** Media type of the answer (default `application/json`). */

@@ -115,7 +115,7 @@ export interface OrderView {
   readonly undo?: UndoView;
   /** The faults that recoveries have masked, for operators. */
   readonly maskedFaults?: MaskedFaultsView;
-  /** For operators: the last decision of a person, and the one that has ended the order or has it undone. */
+  /** The last decision of a person, and the one that has ended the order or has it undone. Only operators get them. */
   readonly lastInstruction?: InstructionView;
   readonly endedBy?: InstructionView;
   /** A sentence that explains the current state. */

@@ -42,11 +42,11 @@ export interface EntranceProps {
   readonly removalPolicy: RemovalPolicy;
   /** Requests a second and burst size beyond which API Gateway refuses requests. */
   readonly throttle: { readonly rateLimit: number; readonly burstLimit: number };
-  /** Without it, every request reaches the function. */
+  /** The check of tokens before the function. Without it, every request reaches the function. */
   readonly tokens?: TokenCheck | undefined;
   readonly domain?: ApiDomain | undefined;
   readonly disableExecuteApiEndpoint?: boolean | undefined;
-  /** With it, the API is a REST API. */
+  /** The firewall in front of the API, which is then a REST API. */
   readonly firewall?: Firewall | undefined;
 }
 

@@ -14,7 +14,7 @@ export type CauseContent =
   | {
       readonly kind: 'closed';
       readonly orderId: string;
-      /** As in `TaskRecord`. Absent in entries of an older program. */
+      /** The time at which the order was submitted. Absent in entries of an older program. */
       readonly submittedAt?: number;
       readonly seq: number;
       readonly hasException: boolean;

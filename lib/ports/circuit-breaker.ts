@@ -10,7 +10,7 @@ export interface Breaker {
   readonly rev: number;
   /** The start of the outage. After a relapse: the time since which the oldest waiting request has waited. */
   readonly openedAt: number;
-  /** From this time on, one host may make one call to find out whether the service is back. */
+  /** The time from which one host may make one call to find out whether the service is back. */
   readonly probeAt: number;
   /** Number of probes that began in this outage; all but the last one have failed. The pause between probes grows with it. */
   readonly failedProbes: number;

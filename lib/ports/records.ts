@@ -33,7 +33,7 @@ export interface OrderRecord {
   readonly hash: string;
   /** The order's key, encrypted with the key of its day. Absent if the workflow marks nothing secret, and after an erasure. */
   readonly key?: string;
-  /** When the order's key was erased: milliseconds since 1970. Nobody can read its secrets since then. */
+  /** The time at which the order's key was erased: milliseconds since 1970. Nobody can read its secrets since then. */
   readonly erasedAt?: number;
   /** Id of the client's registered response queue. */
   readonly responseChannel?: string;
@@ -86,15 +86,18 @@ export interface DueFor {
   readonly failures?: number;
   /** A sentence about the failure that the step's agent reported last, without secrets; absent if it reported none. */
   readonly heard?: string;
-  /** After a lateness was counted, the extended deadline: milliseconds since 1970. */
+  /** The extended deadline after a counted lateness: milliseconds since 1970. */
   readonly waitsUntil?: number;
   /** The step has failed, and is requested again at this time: a rule gave it a pause. */
   readonly pauses?: true;
   /** Path of an undo, or of the confirmation of an outcome, that has failed and is requested again; absent if there is none. */
   readonly failing?: string;
-  /** Since when the step waits, if an outage of the service or unread replies explain its lateness: milliseconds since 1970. */
+  /** The time since which the step waits, if an outage of the service or unread replies explain its lateness: milliseconds since 1970. */
   readonly waitingSince?: number;
-  /** When the first timer ends, or rules about times are to be asked, beside a step or claim that may be late: milliseconds since 1970. */
+  /**
+   * The time at which the first timer ends, or rules about times are to be asked, beside a step or claim that may be late: milliseconds
+   * since 1970.
+   */
   readonly wakeAt?: number;
 }
 
@@ -245,7 +248,7 @@ export interface StateRecord {
   readonly recover: 'step' | 'order';
   readonly maxFailures: number;
   readonly onExhausted: OnExhausted;
-  /** With `onExhausted: 'wait'`, the pause of a step above its failure limit; absent: an hour. */
+  /** The pause of a step above its failure limit, with `onExhausted: 'wait'`; absent: an hour. */
   readonly longWaitMs?: number | undefined;
   readonly stepMs: number;
   readonly client: string;

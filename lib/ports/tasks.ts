@@ -61,13 +61,13 @@ export interface TaskRecord {
   readonly dueAt: number;
   readonly exceptionId?: string;
   readonly fingerprint?: string;
-  /** Without secrets. Absent for a question. */
+  /** The fault, without secrets. Absent for a question. */
   readonly fault?: FaultSummary;
   readonly question?: { readonly text: string; readonly schema: JsonObject | null; readonly details?: Json };
   /** The people who should take it, and what a rule tells them. */
   readonly group?: string;
   readonly text?: string;
-  /** As in `People`. Absent if neither its workflow nor its question has set them. */
+  /** The reminders, as in `People`. Absent if neither its workflow nor its question has set them. */
   readonly every?: number;
   readonly escalateTo?: readonly string[];
   /** The person who has claimed it. Absent if nobody has. */

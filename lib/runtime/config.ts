@@ -75,7 +75,7 @@ export interface Config {
   readonly overviewPeriodMs: number | undefined;
   readonly stepMs: number;
   readonly maxFailures: number;
-  /** With `onExhausted: 'wait'`, the pause before a step over its failure limit is requested again. */
+  /** The pause before a step over its failure limit is requested again, with `onExhausted: 'wait'`. */
   readonly longWaitMs: number;
   readonly lockPolicy: (typeof lockPolicies)[number];
   readonly claimOnSubmit: boolean;

@@ -13,7 +13,7 @@ import type { WatchedChannel } from '#roles/overview/keeper';
 export interface QueueSource {
   readonly queue: string;
   readonly batchSize: number;
-  /** On one machine, at most `concurrency * batchSize` messages are at work at a time, in any number of batches. */
+  /** The limit of work on one machine: at most `concurrency * batchSize` messages at a time, in any number of batches. */
   readonly concurrency: number;
   /** The visibility timeout on one machine. On AWS, `hiddenMs` gives it. */
   readonly visibilityMs: number;
@@ -36,7 +36,7 @@ export interface BulkTask {
 /** The input of the notifier's schedule. */
 export interface NotifierTask {
   readonly task: 'notify';
-  /** As in `SupervisorTask`. */
+  /** The time for which the run repeats its work, as in `SupervisorTask`. */
   readonly repeatForMs?: number;
 }
 

@@ -17,7 +17,7 @@ interface Known {
 /** One use of objects, as the warehouse has noted it. */
 export interface LedgerLine {
   readonly key: string;
-  /** By the clock of the world. */
+  /** The time, by the clock of the world. */
   readonly at: number;
   readonly reads: readonly string[];
   readonly writes: readonly string[];

@@ -11,7 +11,7 @@ import { failuresOf, kindName, startText, unknownText } from './text.tsx';
 export type Act = 'start' | 'pause' | 'resume' | 'stop';
 
 const verbs: { readonly [act in Act]: string } = { start: 'Start', pause: 'Pause', resume: 'Go on', stop: 'Stop for good' };
-/** From this number of orders on, a person must type the number to confirm. */
+/** The number of orders from which on a person must type the number to confirm. */
 const typedFrom = 100;
 
 /** Asks before a run stops. Asks also before a run starts or goes on, if its effects cannot be taken back or some orders failed. */

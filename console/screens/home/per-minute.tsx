@@ -4,7 +4,7 @@ import { clockTime } from '../../time.ts';
 
 type Minutes = Overview['perMinute'];
 
-/** In units of the drawing: the width, and the heights of the bars above and below the line. */
+/** The sizes in units of the drawing: the width, the margin, and the heights of the bars above and below the line. */
 const [width, left, tall, low] = [720, 28, 96, 24];
 const bottom = tall + 8;
 

@@ -26,7 +26,7 @@ export interface ObjectType {
   readonly fields: ReadonlyMap<string, FieldType>;
   /** Other fields: none, unspecified, or all of one type. */
   readonly others: 'none' | 'unsaid' | Type;
-  /** For an object written in a definition: its fields as one text, equal for two objects with the same fields. */
+  /** The fields of an object written in a definition, as one text, which is equal for two objects with the same fields. */
   readonly shape?: string;
 }
 
@@ -41,7 +41,7 @@ export const bool: Type = { kind: 'bool' };
 export const double: Type = { kind: 'number', whole: false };
 export const text: Type = { kind: 'string' };
 export const nothing: Type = { kind: 'null' };
-/** No value: the initial type of a variable. */
+/** The type without any value: the initial type of a variable. */
 export const never: Type = { kind: 'union', of: [] };
 
 export const objectOf = (fields: { readonly [name: string]: Type }, others: ObjectType['others'] = 'none'): ObjectType => ({

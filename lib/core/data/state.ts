@@ -63,12 +63,12 @@ export interface UndoEntry {
   readonly input?: Json;
   /** The reason why the input of the undo could not be evaluated. Such an undo is never requested. */
   readonly fault?: Fault;
-  /** If the outcome is unknown: the values that the undo reads besides the step's own output. They may change or be gone later. */
+  /** The values that the undo reads besides the step's own output, if the outcome is unknown. They may change or be gone later. */
   readonly reads?: UndoReads;
-  /** If the outcome is unknown: the last attempt, and its input. */
+  /** The last attempt, and its input, if the outcome is unknown. */
   readonly attempt?: number;
   readonly requestInput?: Json;
-  /** The last request may have its effect until then: milliseconds since 1970. */
+  /** The time until which the last request may have its effect: milliseconds since 1970. */
   readonly until?: number;
   /** The page from which the entry was paged in. */
   readonly from?: number;

@@ -13,7 +13,7 @@ interface StepAttempt {
   readonly input?: Json;
   /** The first attempt of an undo or a confirmation. Retry pauses grow from there. */
   readonly from?: number;
-  /** For a confirmation: the earlier request may have its effect until then. */
+  /** The time until which the earlier request may have its effect, for a confirmation. */
   readonly until?: number;
   /** An undo or a confirmation that has failed before. */
   readonly failed?: true;
@@ -95,10 +95,10 @@ export interface StepMemo {
   /** `open`: requested, without a definite reply. */
   readonly outcome: 'done' | 'refused' | 'undone' | 'open';
   readonly output?: Json;
-  /** If open: the input of the request. An idempotency key never gets a second input. */
+  /** The input of the request, if it is open. An idempotency key never gets a second input. */
   readonly input?: Json;
-  /** If open: the last request may have its effect until then. */
+  /** The time until which the last request may have its effect, if it is open. */
   readonly until?: number;
-  /** If done: the fingerprint of the input. Another input is another effect. */
+  /** The fingerprint of the input, if it is done. Another input is another effect. */
   readonly inputHash?: string;
 }

@@ -32,7 +32,7 @@ export class TransitionBuilder {
   readonly jobs = new JobQueue();
   /** Activities that block the order. Another fault of the same instant may still cancel them (see `advance`). */
   private blocking: readonly string[] | undefined;
-  /** While true, a blocked activity does not stop the others. */
+  /** Whether the other activities go on although one is blocked. */
   continuesWhileBlocked = false;
   private copied = false;
   /** The number of children that this event has started so far. */

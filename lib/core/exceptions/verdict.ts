@@ -18,7 +18,7 @@ export interface Watch {
   readonly path?: string;
   /** The fingerprint of the exception that the action was about. */
   readonly fingerprint?: string;
-  /** After a skip, or where the order resumed: the activity that started next. */
+  /** The activity that started next, after a skip or where the order resumed. */
   readonly next?: string;
   /** The exception that another order handles. */
   readonly exceptionId?: string;

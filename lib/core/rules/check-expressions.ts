@@ -222,7 +222,7 @@ const step = objectOf({
   status: { kind: 'string', among: ['Initialized', 'Executing', 'Canceling', 'Faulting', 'Compensating', 'Closed'] },
   attempts: { kind: 'number', whole: false },
   output: unknown,
-  /** For a constraint: the input of the step, as the order has it now. */
+  /** The input of the step that a constraint is about, as the order has it now. */
   input: unknown,
 });
 

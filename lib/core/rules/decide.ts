@@ -16,7 +16,7 @@ export interface Decided {
   readonly facts: readonly RuleFact[];
   /** The rules that were asked, for the diagnosis in the history. */
   readonly asked: readonly AskedRule[];
-  /** If no rule has acted: rules about such an event. The task of a person shows them (F-144). */
+  /** The rules about such an event, if no rule has acted. The task of a person shows them (F-144). */
   readonly candidates: readonly CandidateRule[];
 }
 

@@ -18,7 +18,7 @@ export interface EventPattern {
    * of the signal.
    */
   readonly type?: string;
-  /** For an exception, the class of its fault. */
+  /** The class of the fault, for an exception. */
   readonly class?: FaultClass;
   /** `order-age`: seconds since submission. `step-late`: seconds after `completeBy`. Default: 0. */
   readonly afterSeconds?: number;

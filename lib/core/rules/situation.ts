@@ -67,7 +67,7 @@ export interface CandidateRule {
   readonly version: number;
   readonly name: string;
   readonly why: 'condition-false' | 'incomplete' | 'dry-run' | 'stale';
-  /** With `incomplete`: the events that have not happened within the time. */
+  /** The events that have not happened within the time, with `incomplete`. */
   readonly missing?: readonly EventPattern[];
 }
 

@@ -41,7 +41,7 @@ const checksPerSecond = 1_000;
 /** Infeasible orders that are kept in one write. */
 const keptAtOnce = 50;
 const pauseMs = 1_000;
-/** For this long after its creation, a run checks whether its applied orders pass or fail. */
+/** The time after its creation for which a run checks whether its applied orders pass or fail. */
 const followedMs = 7 * 86_400_000;
 
 /** A chunk of the set with what is known about its orders. */

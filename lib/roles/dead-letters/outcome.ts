@@ -84,7 +84,9 @@ export function createFailurePolicy(ports: FailurePolicyPorts): FailurePolicy {
   };
 }
 
-/** After a crash, a message may come again this much before its visibility timeout, counted from the recorded start of its attempt. */
+/**
+ * The time by which a message may come again before its visibility timeout after a crash, counted from the recorded start of its attempt.
+ */
 const marginMs = 5_000;
 
 /** Returns the number of attempts that may still be at work. */

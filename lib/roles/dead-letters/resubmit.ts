@@ -40,9 +40,9 @@ export interface Treatment {
   readonly action: Handling['action'];
   readonly by: string;
   readonly reason: string;
-  /** For `resubmit`: a new body. Fields that still show a mask keep their secrets. */
+  /** A new body, for `resubmit`. Fields that still show a mask keep their secrets. */
   readonly body?: Json;
-  /** For `resubmit`: send even if an earlier resubmission was interrupted and may have sent the message. */
+  /** Whether `resubmit` sends even if an earlier resubmission was interrupted and may have sent the message. */
   readonly again?: boolean;
   /** Reports the result without changing anything. */
   readonly dryRun?: boolean;

@@ -24,7 +24,7 @@ interface Ports {
 
 /** The largest number of resolutions that are read for one cluster: the newest ones. */
 const resolutionsMax = 100;
-/** To find a condition, at most this many failed orders are compared with as many orders without an exception. */
+/** The largest number of failed orders that are compared with as many orders without an exception, to find a condition. */
 const comparedMax = 25;
 /** Pages of finished orders in which those without an exception are looked for. */
 const [pagesMax, pageMax] = [4, 100];

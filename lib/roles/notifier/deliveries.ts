@@ -44,7 +44,7 @@ export interface DeliveryOptions {
   };
 }
 
-/** After a crash in its last try, a message is tried once more after this time. */
+/** The time after which a message is tried once more if the process crashed in its last try. */
 const lastTryMs = 60_000;
 
 /**

@@ -8,7 +8,7 @@ export const groupsMax = 1000;
 /** The groups of people, with the destinations that each has chosen. */
 export interface PeopleGroups {
   group(name: string): Promise<PeopleGroup | undefined>;
-  /** By name. */
+  /** Returns all groups, sorted by name. */
   list(): Promise<readonly PeopleGroup[]>;
   /** Writes a group if its `rev` follows that of the stored one. `beside`: new documents of the same transaction. */
   put(group: PeopleGroup, beside: readonly Document[]): Promise<DocumentWrite>;

@@ -21,7 +21,7 @@ export interface VersionCounts {
 export interface StepCounts {
   /** Milliseconds since 1970. */
   readonly asOf: number;
-  /** By `name@version`. */
+  /** The counts by `name@version`. */
   readonly versions: { readonly [ref: string]: VersionCounts };
   /** The oldest unfinished orders. */
   readonly oldest: readonly Aged[];

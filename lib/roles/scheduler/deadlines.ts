@@ -30,7 +30,7 @@ export const heardOf = (due: DueFor | null): string => due?.heard ?? lastHeard(u
 
 interface Outstanding extends Deadline {
   readonly counts: boolean;
-  /** When the reply is due, if the step is examined again at another time. */
+  /** The time at which the reply is due, if the step is examined again at another time. */
   readonly completeBy?: number;
 }
 

@@ -10,7 +10,7 @@ import { asksAboutTimes, dueEvents, noteLate } from './rule-times.ts';
 import { stepsAt, valuesAt } from './rule-values.ts';
 import { noteDryUndos, noteRuledUndo } from './ruled-undos.ts';
 
-/** In one write, the rules are asked at most this many times about what they have done in the same write. */
+/** The largest number of times that one write asks the rules about what they have done in the same write. */
 const turnsMax = 12;
 
 /**

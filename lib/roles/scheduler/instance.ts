@@ -119,7 +119,7 @@ export interface Instance {
   readonly lastRequested: readonly string[];
   /** Keys of the last API calls with an idempotency key, oldest first: see `callKey`. */
   readonly keys?: readonly string[];
-  /** If another order replaces this one: the fields that differ there. */
+  /** The fields that differ in the order that replaces this one. Absent: no order replaces it. */
   readonly restart?: { readonly order?: Json; readonly version?: number };
   /** Set as soon as older keys are stored outside of the state: see `CallKeys`. */
   readonly pagedKeys?: true;

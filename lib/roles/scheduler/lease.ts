@@ -25,7 +25,7 @@ export interface LockRetry {
   readonly attemptsMax: number;
   readonly intervalMs: number;
   readonly intervalMaxMs: number;
-  /** With BasicRetry: whether the waits are d, 2d, 3d instead of d, d, d. */
+  /** Whether the waits with BasicRetry are d, 2d, 3d instead of d, d, d. */
   readonly growing: boolean;
 }
 

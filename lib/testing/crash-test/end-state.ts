@@ -14,7 +14,7 @@ export interface Ending {
   readonly text: string;
   /** Whether the order waits for a person and an alert says so. */
   readonly told: boolean;
-  /** For an order that does not come to rest: what it waits for, until when, and which stubs would have to answer. */
+  /** The waits of an order that does not come to rest: their ends, and the stubs that would have to answer. */
   readonly waits?: readonly string[];
 }
 

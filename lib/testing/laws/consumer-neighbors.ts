@@ -16,7 +16,7 @@ interface Delivered {
   failedCalls: number;
 }
 
-/** No other message of the batch begins for this long. If a later one ends the process, the attempt counts for both messages. */
+/** The time for which no other message of the batch begins. If a later one ends the process, the attempt counts for both messages. */
 const aloneMs = 2_000;
 /** The number of failed calls after which the system may be unable to correct the count for an attempt that was not made. */
 const failedCallsMax = 4;
