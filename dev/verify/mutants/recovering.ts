@@ -42,4 +42,12 @@ export const recovering: readonly Mutant[] = [
     replace: 'const tail = found && decodeInstance(found.state).tail;',
     suites: ['test/roles/recovery/damaged-writers.test.ts'],
   },
+  {
+    name: 'a use of an object begins after it ends',
+    why: 'the clock of the host that requests a step may be ahead of the clock of the host that closes it',
+    file: 'lib/roles/scheduler/note-objects.ts',
+    find: 'return Math.min(found?.at ?? now, now);',
+    replace: 'return found?.at ?? now;',
+    suites: ['test/roles/recovery/objects.test.ts'],
+  },
 ];

@@ -45,7 +45,10 @@ function noted(draft: Draft, { path, output, attemptId }: Done): Draft {
   return addToOutbox(next, [{ id, kind: 'objects', orderId, path, requestedAt, closedAt: now, seq, reads, writes }]);
 }
 
-/** Returns when an effect of a step was first requested. Its later attempts, and a confirmation, have the same generation. */
+/**
+ * Returns when an effect of a step was first requested. Its later attempts, and a confirmation, have the same generation. If the clock of
+ * the host that requested it is ahead, the step seems to close before its request: then it is the time of the close.
+ */
 function firstRequestAt({ loaded: { pages }, instance: { tail }, now }: Draft, path: string, generation: number): number | 'needs journal' {
   const lines = pages ? wholeJournal(pages, tail) : tail;
   const requests = lines.filter((line) => line.type === 'StepRequested' && line.path === path);
@@ -53,7 +56,7 @@ function firstRequestAt({ loaded: { pages }, instance: { tail }, now }: Draft, p
   const found = requests[first];
   const isWhole = pages !== undefined || tail[0]?.seq === 1;
   // Earlier lines of the path are of another effect, so all lines of this one are here.
-  if (isWhole || first > 0 || (found?.type === 'StepRequested' && attemptOf(found.attemptId) === 1)) return found?.at ?? now;
+  if (isWhole || first > 0 || (found?.type === 'StepRequested' && attemptOf(found.attemptId) === 1)) return Math.min(found?.at ?? now, now);
   return 'needs journal';
 }
 

@@ -31,14 +31,14 @@ export function usesIn(history: History): Uses {
   return { reads: of('reads'), writes: of('writes') };
 }
 
-/** Returns when the effect of a step that is done was first requested, from the requests of its history. */
+/** Returns when the effect of a step that is done was first requested, from the requests of its history, and at the latest when it closed. */
 function requestedAt({ path, seq, at }: Extract<StoredEntry, { type: 'ObjectsUsed' }>, journal: readonly StoredEntry[]): number {
   const ended = journal.findLast(
     (fact) => fact.seq < seq && (fact.type === 'ActivityClosed' || fact.type === 'LateResult') && fact.path === path,
   );
   const effect = (fact: StoredEntry): number => ('attemptId' in fact ? generationOf(fact.attemptId ?? '') : Number.NaN);
   const first = journal.find((fact) => fact.type === 'StepRequested' && fact.path === path && ended && effect(fact) === effect(ended));
-  return first?.at ?? at;
+  return Math.min(first?.at ?? at, at);
 }
 
 /** Each use has the time of the first request of its effect, and a canceled step that was done after all has its uses, too. */

@@ -81,6 +81,16 @@ for (const writesAndSendsAtomically of [true, false])
   describe(`objects, ${writesAndSendsAtomically ? 'with the write' : 'after the write'}`, () => {
     const open = (context: TestContext, more: DeskOptions = {}) => openDesk(context, app, { writesAndSendsAtomically, ...more });
 
+    test('F-151: the use of an object by a step that closes before its request, by another clock, begins when it closes', async (context) => {
+      const desk = open(context);
+      await submitted(desk, { lot: '4711', note: 'none' }, { workflow: 'look' });
+      const request = await desk.request();
+      await desk.clock.jump(-5000);
+      await desk.answer(request, ok({}));
+      const [{ requestedAt, at } = { at: 0 }] = await usesOf(desk, 'lot/4711');
+      assert.deepEqual([requestedAt, at], [desk.clock.now(), desk.clock.now()]);
+    });
+
     test('F-151: a step that closes leaves one record for each object that it has read or written, for seven days', async (context) => {
       const desk = open(context);
       const [book, look] = [await ran(desk, 'book', '4711', { shelf: 7 }), await ran(desk, 'look')];
