@@ -5,7 +5,7 @@ import type { Books } from './books.ts';
 const Employee = z.object({ employeeId: z.int().min(1) });
 const ExpenseReport = Employee.extend({ amount: z.int().min(1) });
 
-/** Numbers of employees end here. */
+/** The largest number of an employee. */
 const employeesMax = 99_999;
 
 /** Four processors, each with its own treatment of messages that fail: see `channels` in app.ts. */

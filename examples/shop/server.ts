@@ -10,7 +10,7 @@ import { createSwitches } from './switches.ts';
 export interface Shop {
   readonly url: string;
   readonly urls: Readonly<Record<ServiceName, string>>;
-  /** The same addresses for the agents: `PAYMENT_URL` and the others. */
+  /** The same addresses as variables for the agents: `PAYMENT_URL` and the others. */
   readonly environment: { readonly [variable: string]: string };
   close(): Promise<void>;
 }

@@ -10,7 +10,7 @@ import { reasonFor, reasonHelp, textOption, wholeOption } from './options.ts';
 /** The options with which an instruction goes to many orders instead of one. */
 export interface ForMany {
   readonly all?: true;
-  /** `state=Error`: only these orders. */
+  /** The conditions on the orders, such as `state=Error`. */
   readonly where?: readonly string[];
   readonly rate?: number;
   readonly canary?: number;

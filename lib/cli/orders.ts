@@ -12,7 +12,7 @@ export interface StepView {
   readonly result?: string | null;
   readonly skipped?: 'none' | 'done';
   readonly path?: string;
-  /** Null for a wait. */
+  /** The agent and the operation; null for a wait. */
   readonly agent?: string | null;
   readonly operation?: string | null;
   readonly waitsFor?: WaitView | null;

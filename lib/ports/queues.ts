@@ -1,7 +1,7 @@
 /** A message on its way to a queue. */
 export interface Outgoing {
   readonly queue: string;
-  /** JSON text. */
+  /** The content, as JSON text. */
   readonly body: string;
   /** The delay, at most 15 minutes. A longer wait is a deadline in the state. */
   readonly delayMs?: number;

@@ -14,7 +14,7 @@ export const fewLooked = 5;
 
 interface Opened {
   readonly store: Store;
-  /** The same, for a filter without an index. */
+  /** The same store, for a filter without an index. */
   readonly few: Store;
   close(): Promise<void>;
 }

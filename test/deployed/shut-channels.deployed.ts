@@ -5,7 +5,7 @@ import { lambdaConsumers } from '#adapters/aws/event-source-mappings';
 import { consumersContract } from '../contracts/consumers.contract.ts';
 import { call, effects, ended, eventually, orderOf, outputs, sample, submit } from './support.ts';
 
-// After the orders of the other files: orders behind a channel that was closed recently are requested again uncounted.
+// This file runs after `orders.deployed.ts`: orders behind a channel that was closed recently are requested again without a count.
 const client = new LambdaClient({});
 const account = outputs.AlertsTopicArn.split(':').slice(3, 5).join(':');
 const queueArns = `arn:aws:sqs:${account}:${outputs.QueuePrefix}`;

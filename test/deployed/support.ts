@@ -192,7 +192,7 @@ export function killFunction(role: string): number {
       const variables = new Set(readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0'));
       return /^\d+$/.test(pid) && marks.every((mark) => variables.has(mark));
     } catch {
-      // Not a process, an ended one, or the process of another user.
+      // The entry is no process, or its process has ended or belongs to another user.
       return false;
     }
   });

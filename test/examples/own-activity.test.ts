@@ -219,7 +219,7 @@ describe('a leaf activity of the app', () => {
   });
 });
 
-/** The same tree, with an `ensure` around each scope and each sequence in it. */
+/** Returns the same tree, with an `ensure` around each scope and each sequence in it. */
 const withEnsure = (root: Activity): Activity =>
   JSON.parse(JSON.stringify(root), (_, value: Activity | null) => {
     if (value?.activity !== 'scope' && value?.activity !== 'sequence') return value;

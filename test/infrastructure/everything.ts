@@ -139,7 +139,7 @@ async function messagesForAConsumer(roles: Roles): Promise<void> {
       Array.from({ length: times }, () => ({ queue, body: JSON.stringify({ v: 1, type: 'entry', conversation: note, body: { note } }) })),
     );
   await send('tea');
-  // Once more, as after a crash.
+  // The same message is delivered twice, as after a crash.
   const [message] = await roles.outside.queues.receive(queue, { max: 1, visibilityMs: 1000, waitMs: 0 });
   assert.ok(message);
   for (const _ of [1, 2]) await roles.run('consumer-ledger', queueEvent(queue, [message]));
@@ -298,7 +298,7 @@ async function notifications(roles: Roles): Promise<void> {
   assert.equal((await roles.call('PUT', '/groups/operators', group)).status, 201);
   assert.equal((await roles.call('GET', '/groups', operator)).status, 200);
   await roles.supervise('notifier');
-  // No person is there for a question, and its order is notified.
+  // No person takes the question of the next order, so the order gets a message.
   const nobody = { as: 'admin', body: { members: [], notify: [], reason: 'an empty team' } } as const;
   assert.equal((await roles.call('PUT', '/groups/nobody', nobody)).status, 201);
   await submit(roles, 'asking');

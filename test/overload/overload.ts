@@ -36,7 +36,7 @@ export interface Overload {
   readonly before: number;
   /** Milliseconds from the end of the outage to five minutes as good as before; undefined if there were none. */
   readonly backAfterMs: number | undefined;
-  /** From the outage on: calls to the service, and the number needed. */
+  /** The calls to the service from the outage on, and the number needed. */
   readonly calls: number;
   readonly needed: number;
   /**

@@ -103,7 +103,7 @@ export interface Life {
 }
 
 export interface Loss {
-  /** After how many events the state is lost. */
+  /** The number of events after which the state is lost. */
   readonly turn: number;
   readonly lose: (desk: Desk) => void;
   /** Whether the life ends with the next message after the loss. */

@@ -16,7 +16,7 @@ export const responses = 'redress-response-client';
 export interface Place {
   /** The system on the running host, as people reach it. */
   readonly system: System;
-  /** For reading only. */
+  /** The store, which a scenario only reads. */
   readonly store: Store;
   /** Advances the time, and runs everything due until then. */
   pass(ms: number): Promise<void>;

@@ -6,7 +6,7 @@ import { type Remote, refusals } from './shop.ts';
 
 /** The remote services of one scenario, with their effects: they survive a crash of the host. */
 export class Services {
-  /** In the order of the effects: `bank.charge ord_…/order/charge/1`, with ` of edition 2` if the request says so. */
+  /** The effects in their order: `bank.charge ord_…/order/charge/1`, with ` of edition 2` if the request says so. */
   readonly effects: string[] = [];
   private readonly done = new Set<string>();
   private readonly asked = new Map<string, number>();

@@ -191,7 +191,7 @@ export const entry = defineWorkflow('entry', { version: 1, order: Item }, ({ ord
   sequence(reserve(order.item), enter(order.item), charge(order.item)).on(Refused, ({ compensate }) => compensate()),
 );
 
-/** The same with a service that cannot. */
+/** An at-most-once step, with a service that cannot look up its effect. */
 export const letter = defineWorkflow('letter', { version: 1, order: Item }, ({ order }) =>
   sequence(reserve(order.item), post(order.item), charge(order.item))
     .on(Refused, ({ compensate }) => compensate())

@@ -23,7 +23,8 @@ export const dueSoon = { TASK_DUE_SECONDS: '900', TASK_REMINDER_SECONDS: '300' }
 
 /** Returns the random sequence of messages for people; undefined if this world has no notifier. */
 export const notifiedIn = (seed: number): Chance | undefined =>
-  // No notifier with a restore, which leaves the records of tasks as they are, or with forgotten orders, which take their tasks with them.
+  // Two kinds of worlds have no notifier: a restore leaves the records of tasks as they are, and forgotten orders take their tasks with
+  // them.
   restoredIn(seed) || (!limitedIn(seed) && firstLivesIn(seed)) ? undefined : isIn(seed, theme);
 
 /** In one world of fifteen, people hear of their tasks, claim and comment them, and change what they hear of. */

@@ -15,7 +15,7 @@ const program = (name) =>
 const adminUrl = `http://127.0.0.1:${admin}`;
 const env = { RESTATE_ADMIN_URL: adminUrl, CI: 'true', RESTATE_CLI_CONFIG_HOME: folder, DO_NOT_TRACK: '1' };
 const paused = `target_service_name = 'parcel' AND status = 'paused'`;
-/** Without it the command line takes 500 invocations. */
+/** The limit of invocations. Without it, the command line takes 500 of them. */
 const limit = ['--limit', '100000'];
 
 let service;

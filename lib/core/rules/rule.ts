@@ -7,7 +7,7 @@ export type RuleEventKind = (typeof ruleEventKinds)[number];
 
 /** Events of trouble: a rule may read all outputs that the order has so far. */
 export const troubleKinds: ReadonlySet<RuleEventKind> = new Set(['exception', 'step-late', 'order-age', 'signal']);
-/** Events of a step. */
+/** The events that are about one step of an order. */
 export const stepKinds: ReadonlySet<RuleEventKind> = new Set(['exception', 'step-late', 'step-state']);
 
 /** The events that a rule is about. */

@@ -36,7 +36,7 @@ export interface AgentOptions {
 }
 
 interface ServeOptions {
-  /** Aborts when the process stops. */
+  /** The signal that aborts when the process stops. */
   readonly signal?: AbortSignal;
   /** Message group of the request. Its reply and its heartbeats carry the same group. */
   readonly group?: string;

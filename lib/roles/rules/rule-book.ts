@@ -19,7 +19,7 @@ export interface RuleBook {
 /** A book with its place in the store. */
 export interface StoredBook {
   readonly book: RuleBook;
-  /** Rises with each change. */
+  /** The number of the book, which rises with each change. */
   readonly generation: number;
   readonly hash: string;
 }

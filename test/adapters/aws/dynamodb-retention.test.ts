@@ -16,7 +16,7 @@ after(() => dynoxide.stop());
 interface Opened {
   readonly store: Store;
   readonly dynamodb: DynamoDBClient;
-  /** The same table for another process; its calls are not intercepted. */
+  /** The store of another process on the same table. Its calls are not intercepted. */
   readonly other: Store;
   readonly clock: { now: number };
   /** The expiry of each item, by its sort key. */

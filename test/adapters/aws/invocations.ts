@@ -49,7 +49,7 @@ export interface Run {
 export interface Invoked {
   readonly config: AwsConfig;
   readonly clients: Aws['clients'];
-  /** Not metered. */
+  /** The store for the test itself. The meter does not count its calls. */
   readonly store: Store;
   readonly meter: Meter;
   readonly system: System;

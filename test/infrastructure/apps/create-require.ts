@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import app from '../app.ts';
 
-// The same as fflate and many other packages do.
+// This app creates its own `require`, as fflate and many other packages do.
 const require = createRequire(import.meta.url);
 if (require('node:os') === undefined) throw new Error('Node has no module os.');
 
