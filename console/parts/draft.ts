@@ -34,7 +34,7 @@ export interface Draft<T> {
   readonly discard: () => void;
 }
 
-/** Keeps the fields of a form under a key, such as the order and the kind of instruction. */
+/** Keeps the fields of a form under a key. The key begins with the id of the person, and names the form: the order and the instruction. */
 export function useDraft<T extends { readonly [field: string]: Json }>(key: string, initial: T): Draft<T> {
   const kept = useMemo(() => {
     const found = drafts.get(key) ?? signal<Json>({ ...initial, ...(read(key) as object | undefined) });

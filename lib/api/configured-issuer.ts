@@ -71,7 +71,7 @@ export function readIssuer(environment: Variables): Issuer | undefined {
   if (!parsed.success || problems.length > 0)
     throw new SetupError(
       `The configuration of the token issuer is invalid: ${problems.join('; ')}.`,
-      'Correct these variables, or unset REDRESS_ISSUER to use the issuer of the data folder.',
+      'Correct these variables, or unset REDRESS_ISSUER: tokens are then signed with a key in the data folder.',
     );
 
   const { REDRESS_ISSUER: issuer, REDRESS_AUDIENCE: audience, REDRESS_ISSUER_KEYS: keys, ...rest } = parsed.data;

@@ -37,7 +37,7 @@ export interface SuggestionView {
 
 export const solutionPath = (id: string): string => `/solutions/${encodeURIComponent(checkedId(id))}`;
 
-/** API Gateway drops everything after a `?`, so the API would see another solution. */
+/** Refuses an id that cannot exist. API Gateway decodes a path and then drops everything after a `?`, so the API would see another solution. */
 function checkedId(id: string): string {
   if (solutionIdPattern.test(id)) return id;
   throw new UsageError(`Invalid solution id ${printable(id)}: expected 1 to 64 of a-z, 0-9 and "-". List them: redress solution list`);
@@ -81,7 +81,11 @@ export function parameterOption(given: string, before: readonly string[] = []): 
   throw new UsageError(`Invalid parameter ${printable(given)}: expected name=value, such as amount=12.5.`);
 }
 
-/** Returns the values of parameters. A value is JSON where it can be, but always text where its schema says so. */
+/**
+ * Returns the values of parameters. A value is JSON if it can be read as such. Under a schema of text, a number, a list or `true` is text all
+ * the same; only an object, which is never meant as text, and quoted text are read as
+ * JSON.
+ */
 export function parametersOf(given: readonly string[] = [], { parameters }: Pick<SolutionView, 'parameters'>): JsonObject {
   return Object.fromEntries(
     given.map((each) => {

@@ -58,7 +58,10 @@ export interface UserPoolIssuerProps extends SignIn {
   readonly clients: readonly string[];
 }
 
-/** Without a list of flows, Cognito also lets people sign in with a password, and it refuses an empty list. */
+/**
+ * The flows of a client that refreshes tokens and does nothing else here. The CDK adds the flow of refresh tokens to a given list. Without
+ * a list, Cognito also lets people sign in with a password.
+ */
 const refreshOnly = { userSrp: false };
 /** The console of `npm start`. */
 const consoleUrl = 'http://localhost:3000/';
@@ -112,7 +115,7 @@ export class UserPoolIssuer extends Construct {
       refreshTokenValidity: Duration.days(1),
       preventUserExistenceErrors: true,
       enableTokenRevocation: true,
-      // Users must not choose their client themselves.
+      // The attribute `client` names the client for whom a person submits orders. People read it, and only an admin writes it.
       readAttributes: new ClientAttributes().withStandardAttributes({ email: true }).withCustomAttributes('client'),
       writeAttributes: new ClientAttributes().withStandardAttributes({ givenName: true, familyName: true }),
     });

@@ -6,7 +6,7 @@ export interface Delivery extends Received {
   readonly queue: string;
 }
 
-/** Returns the queue of a record, without the prefix of the deployment. */
+/** Returns the queue of a record. `prefix`: the deployment's prefix of queue names, which is cut off; without it, the name stays whole. */
 export const queueOf = ({ eventSourceARN }: Pick<SQSRecord, 'eventSourceARN'>, prefix = ''): string => {
   const name = eventSourceARN.slice(eventSourceARN.lastIndexOf(':') + 1);
   return name.startsWith(prefix) ? name.slice(prefix.length) : name;

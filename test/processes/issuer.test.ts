@@ -37,6 +37,6 @@ test('when an issuer is misconfigured, the start is refused with exit code 2, an
   const { code, lines } = await complaintOf(t, { ...variables, ...configured, REDRESS_AUDIENCE: '', REDRESS_ISSUER_KEYS });
   assert.equal(code, 2);
   assert.deepEqual(lines, [
-    'redress: The configuration of the token issuer is invalid: REDRESS_AUDIENCE: missing; REDRESS_ISSUER_KEYS: key 1 is a private key; expected public keys only. Correct these variables, or unset REDRESS_ISSUER to use the issuer of the data folder.',
+    'redress: The configuration of the token issuer is invalid: REDRESS_AUDIENCE: missing; REDRESS_ISSUER_KEYS: key 1 is a private key; expected public keys only. Correct these variables, or unset REDRESS_ISSUER: tokens are then signed with a key in the data folder.',
   ]);
 });

@@ -399,7 +399,7 @@ describe('another order handles an exception', () => {
     assert.deepEqual(play.lines.slice(-2), ['-> order/charge attempt 2', '== Processing']);
   });
 
-  test('F-13, F-125: a step that waits long for its agent goes on waiting while another order handles an event beside it', async (context) => {
+  test('F-13, F-125: a step that waits long for its agent goes on waiting while another order handles an exception of its order', async (context) => {
     const desk = openDesk(context, patient);
     const action = { kind: 'handle', workflow: 'rescue', control: 'parallel' } as const;
     const old = rule({ id: 'old', event: { kind: 'order-age', afterSeconds: 60 }, object: { workflow: 'buy' }, action });

@@ -39,8 +39,8 @@ function doneText(order: Order): string {
 
 function staysText(order: Order): string {
   const done = doneSteps(order);
-  if (done.length === 0) return 'No step is done. Nothing is requested meanwhile.';
-  return `${named(done)} ${done.length === 1 ? 'is done and stays as it is' : 'are done and stay as they are'}. Nothing is requested meanwhile.`;
+  if (done.length === 0) return 'No step has been done so far, and none is requested until then.';
+  return `${named(done)} ${done.length === 1 ? 'is done and stays as it is' : 'are done and stay as they are'}. No step is requested until then.`;
 }
 
 function blocked(order: Order, fault: NonNullable<Order['fault']>): Reason {

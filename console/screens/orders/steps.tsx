@@ -71,7 +71,7 @@ function doneText(step: Known, { fault, outcome }: Order, look: Look): string | 
   if (look.kind === 'done') return 'Yes.';
   if (look.kind === 'undone')
     return look.says === 'by hand' ? 'It was done. A person says that it is undone.' : 'It was done, and is undone.';
-  if (look.kind === 'block') return fault?.permanent ? 'No. The service refused it.' : 'Not as far as is known: no attempt succeeded.';
+  if (look.kind === 'block') return fault?.permanent ? 'No. The service refused it.' : 'It is not known to be done: no attempt succeeded.';
   if (look.kind === 'work' || look.kind === 'late') return step.result === 'Faulted' ? 'No.' : 'Not known yet: the answer is outstanding.';
   return undefined;
 }

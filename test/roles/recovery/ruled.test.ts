@@ -90,7 +90,7 @@ test('F-141: a rule in dry-run notes the recovery that it would have begun, and 
   assert.partialDeepStrictEqual(noted, { ruleId: 'papers', action: { kind: 'recover' } });
 });
 
-test('a recovery that a person could not begin either is an exception of its rule, and nothing is undone', async (context) => {
+test('a rule that begins a recovery which is infeasible for a person too raises an exception, and nothing is undone', async (context) => {
   const desk = openDesk(context, warehouseApp);
   await desk.system.rules.put(
     papers({
