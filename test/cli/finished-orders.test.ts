@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, operation, sequence, waitFor } from 'redress';
 import * as z from 'zod';
-import { type RunningSystem, runningSystem, until } from './support.ts';
+import { until } from '../support/until.ts';
+import { type RunningSystem, runningSystem } from './support.ts';
 
 const Lot = z.object({ lot: z.string() });
 const none = z.object({});

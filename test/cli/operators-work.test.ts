@@ -3,7 +3,8 @@ import { after, before, describe, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, fault, operation, sequence } from 'redress';
 import * as z from 'zod';
 import { changedPlaces, likelyPlace, withPlaces } from '#cli/input-places';
-import { type RunningSystem, redress, runningSystem, until } from './support.ts';
+import { until } from '../support/until.ts';
+import { type RunningSystem, redress, runningSystem } from './support.ts';
 
 const AddressInvalid = fault('AddressInvalid');
 const Dispatched = fault('AlreadyDispatched');
@@ -143,7 +144,7 @@ describe("W-05, F-155: the operator's work at the command line", () => {
     assert.equal((await run(...replaced)).exitCode, 0);
     await system.reaches(orderId, ({ lastInstruction }) => lastInstruction?.verified === 'failed-again');
     const audit = (...more: readonly string[]) => run('audit', '--target', orderId, ...more);
-    await until(audit, ({ out }) => /failed again/.test(out), 100);
+    await until(audit, ({ out }) => /failed again/.test(out));
     assert.match((await audit()).out, /^\S+ +cli +replace-input +instruction +\S+ +failed again +another town$/m);
     assert.doesNotMatch((await audit()).out, / read /);
     assert.deepEqual((await audit('--json')).json.items.length, 1);

@@ -16,6 +16,7 @@ import { readConfig } from '#runtime/config';
 import { startHost } from '#runtime/host/host';
 import { loadFunction } from '#runtime/host/load';
 import { redriveIn, topologyOf } from '#runtime/topology';
+import { until } from '../support/until.ts';
 
 const Declined = fault('CardDeclined');
 const Order = z.object({ item: z.string(), card: z.string() });
@@ -115,16 +116,6 @@ export async function storeIn(folder: string, work: (embedded: Embedded) => Prom
   const embedded = openEmbedded(folder, { clock: systemClock });
   await work(embedded);
   await embedded.database.close();
-}
-
-/** Looks again and again, after 50 ms each time, until it sees what it waits for. */
-export async function until<T>(look: () => Promise<T>, is: (seen: T) => boolean, looks = 200): Promise<T> {
-  for (let tries = 0; ; tries++) {
-    const seen = await look();
-    if (is(seen)) return seen;
-    assert.ok(tries < looks, JSON.stringify(seen));
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }
 
 export interface RunningSystem {

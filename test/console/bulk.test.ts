@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { callOf, type RunningConsole, sampleOrder, show, shown, signedIn, startConsole, until } from './support.ts';
+import { until } from '../support/until.ts';
+import { callOf, type RunningConsole, sampleOrder, show, shown, signedIn, startConsole } from './support.ts';
 
 /* The page of a bulk run, and the group of exceptions that it is about. */
 let system: RunningConsole;

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { deadLetterDocument, deadLetterId } from '#roles/dead-letters/dead-letter';
 import { storeIn } from '../cli/support.ts';
-import { faultsOfScreen, type RunningConsole, root, show, signedIn, startConsole } from './support.ts';
+import { callOf, faultsOfScreen, type RunningConsole, root, show, signedIn, startConsole } from './support.ts';
 
 /* Several dead letters together: checked, sent again or discarded, from a list in the browser. */
 let system: RunningConsole;
@@ -16,12 +16,8 @@ const sentAt = Date.UTC(2026, 0, 1);
 before(async () => {
   system = await startConsole();
   page = await signedIn(system);
-  const registered = await fetch(`${system.url}/clients/acme`, {
-    method: 'PUT',
-    headers: { authorization: `Bearer ${system.token('--role', 'admin', '--subject', 'local')}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ senders: ['robot'], responseChannels: [], reason: 'It sends by message' }),
-  });
-  assert.ok(registered.ok, await registered.text());
+  const client = { senders: ['robot'], responseChannels: [], reason: 'It sends by message' };
+  await callOf(system)('PUT', '/clients/acme', system.token('--role', 'admin', '--subject', 'local'), client);
   const bodies = [order, { ...order, items: 'tea' }, order, order].map((each, index) =>
     JSON.stringify({ v: 1, type: 'submission', client: 'acme', idempotencyKey: `by-message-${index}`, order: each }),
   );

@@ -7,7 +7,7 @@ import { deadLetterDocument, deadLetterId } from '#roles/dead-letters/dead-lette
 import { createDeadDestinations } from '#roles/notifier/dead-destinations';
 import { storeIn } from '../cli/support.ts';
 import { deadDelivery } from '../support/dead-delivery.ts';
-import { faultsOfScreen, newPage, type RunningConsole, root, show, signedIn, startConsole } from './support.ts';
+import { callOf, faultsOfScreen, newPage, type RunningConsole, root, show, signedIn, startConsole } from './support.ts';
 
 let system: RunningConsole;
 let page: Page;
@@ -56,12 +56,7 @@ test('F-153: an operator resolves the task of a destination that gets no message
 
 test('F-120: an operator corrects a dead letter, checks it and sends it again, and its order is accepted', async () => {
   const admin = system.token('--role', 'admin', '--subject', 'local');
-  const registered = await fetch(`${system.url}/clients/acme`, {
-    method: 'PUT',
-    headers: { authorization: `Bearer ${admin}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ senders: ['robot'], responseChannels: [], reason: 'It sends by message' }),
-  });
-  assert.ok(registered.ok, await registered.text());
+  await callOf(system)('PUT', '/clients/acme', admin, { senders: ['robot'], responseChannels: [], reason: 'It sends by message' });
   const { order } = JSON.parse(readFileSync(`${root}examples/orders/samples/ok.json`, 'utf8'));
   const message = { v: 1, type: 'submission', client: 'acme', idempotencyKey: 'by-message', order };
   const about = { queue: 'submissions', messageId: 'm-1', sentAt: Date.UTC(2026, 0, 1) };

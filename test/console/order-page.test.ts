@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { callOf, type RunningConsole, sampleOrder, show, signedIn, startConsole, until } from './support.ts';
+import { until } from '../support/until.ts';
+import { callOf, type RunningConsole, sampleOrder, show, signedIn, startConsole } from './support.ts';
 
 /* The page of one order, in particular while the order is suspended or blocked. */
 let system: RunningConsole;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { faultsOfScreen, type RunningConsole, show, shown, signedIn, startConsole } from './support.ts';
+import { callOf, faultsOfScreen, type RunningConsole, show, shown, signedIn, startConsole } from './support.ts';
 
 /* Solutions in a real browser: written, changed, and used on the task of a blocked order. */
 let system: RunningConsole;
@@ -16,13 +16,7 @@ before(async () => {
 
 after(() => system.stop());
 
-async function get<T>(path: string): Promise<T> {
-  const response = await fetch(`${system.url}${path}`, {
-    headers: { authorization: `Bearer ${system.token('--role', 'admin', '--subject', 'other')}` },
-  });
-  assert.ok(response.ok, `${path}: ${response.status}`);
-  return (await response.json()) as T;
-}
+const get = <T>(path: string): Promise<T> => callOf<T>(system)('GET', path, system.token('--role', 'admin', '--subject', 'other'));
 
 test('F-156: an operator writes a solution; a wrong one is refused at its field, and nothing is kept', async () => {
   const { items } = await get<{ items: { id: string; orderId?: string; fingerprint?: string }[] }>('/tasks');

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
+import { until } from '../support/until.ts';
 import { type Hand, handOn } from './hand.ts';
-import { callOf, newPage, type RunningConsole, sampleOrder, show, startConsole, until } from './support.ts';
+import { callOf, newPage, type RunningConsole, sampleOrder, show, startConsole } from './support.ts';
 
 /* Five stories of an operator. Each begins signed out, goes on from Home, and uses clicks and typed texts alone. */
 let system: RunningConsole;
@@ -45,18 +46,8 @@ interface Answer {
 const read = (path: string): Promise<Answer> => callOf<Answer>(system)('GET', path, session);
 const reaches = (path: string, isThere: (answer: Answer) => boolean): Promise<Answer> => until(() => read(path), isThere);
 
-let submissions = 0;
-
-async function submit(name: string, reference: string): Promise<string> {
-  submissions += 1;
-  const response = await fetch(`${system.url}/orders`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${client}`, 'content-type': 'application/json', 'idempotency-key': `story-${submissions}` },
-    body: JSON.stringify({ order: sampleOrder(name), reference }),
-  });
-  assert.equal(response.status, 202, await response.clone().text());
-  return ((await response.json()) as Answer).orderId;
-}
+const submit = async (name: string, reference: string): Promise<string> =>
+  (await callOf<Answer>(system)('POST', '/orders', client, { order: sampleOrder(name), reference })).orderId;
 
 const reason = (): Locator => page.getByLabel('Reason, for the audit');
 const main = (name: RegExp | string): Locator => page.locator('main').getByRole('button', { name });
@@ -148,12 +139,7 @@ test('F-153: an operator sees what is undone, stops the undo, and lets it go on'
   const path = `/orders/${orderId}`;
   await reaches(path, ({ steps }) => steps.some(({ name, result }) => name === 'ship' && result === 'Succeeded'));
   await system.shop('shipping', { silent: true });
-  const canceled = await fetch(`${system.url}${path}/cancel`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${session}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ reason: 'Ordered twice' }),
-  });
-  assert.equal(canceled.status, 202);
+  await callOf(system)('POST', `${path}/cancel`, session, { reason: 'Ordered twice' });
   await reaches(path, ({ undo }) => undo?.now != null);
   await system.shop('customer', {});
 
@@ -180,20 +166,14 @@ test('F-153: an operator sees what is undone, stops the undo, and lets it go on'
 
 test('F-158: a bulk run whose first order has failed goes on only after a question', async () => {
   const { items } = await read('/orders?state=Error&fault=AddressInvalid');
-  const created = await fetch(`${system.url}/bulk`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${session}`, 'content-type': 'application/json', 'idempotency-key': 'failing' },
-    body: JSON.stringify({
-      filter: { ids: items.slice(0, 3).map(({ orderId }) => orderId) },
-      instruction: { kind: 'resubmit' },
-      reason: 'The carrier may know the codes by now',
-      ratePerSecond: 10,
-      canary: 1,
-      start: true,
-    }),
+  const { id } = await callOf<{ id: string }>(system)('POST', '/bulk', session, {
+    filter: { ids: items.slice(0, 3).map(({ orderId }) => orderId) },
+    instruction: { kind: 'resubmit' },
+    reason: 'The carrier may know the codes by now',
+    ratePerSecond: 10,
+    canary: 1,
+    start: true,
   });
-  assert.equal(created.status, 202, await created.clone().text());
-  const { id } = (await created.json()) as { id: string };
   await show(`/bulk/${id}`, page);
   await page.getByText('The canary shows that it does not help: 1 order failed, 0 passed.').waitFor();
   await main('Go on with 2 orders…').click();

@@ -82,17 +82,6 @@ export const callOf =
     return (await response.json()) as T;
   };
 
-/** Reads again and again, for a minute at most, until something is there. */
-export async function until<T>(read: () => Promise<T>, isThere: (answer: T) => boolean): Promise<T> {
-  let answer = await read();
-  for (let looks = 0; looks < 300 && !isThere(answer); looks += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    answer = await read();
-  }
-  assert.ok(isThere(answer), JSON.stringify(answer));
-  return answer;
-}
-
 /** Opens a page of a context, with room for a whole screen. */
 export async function newPage(browser: Browser, headers: { readonly [name: string]: string } = {}): Promise<Page> {
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, extraHTTPHeaders: headers });

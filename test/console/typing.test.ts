@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { type RunningConsole, show, shown, signedIn, startConsole } from './support.ts';
+import { callOf, type RunningConsole, show, shown, signedIn, startConsole } from './support.ts';
 
 let system: RunningConsole;
 let page: Page;
@@ -16,15 +16,7 @@ after(() => system.stop());
 const placeOf = (): string => new URL(page.url()).hash.slice(1);
 
 test('a text that a person types is no key of the console, also if a refresh removes its field', async () => {
-  const call = async (path: string, init: RequestInit = {}) => {
-    const token = system.token('--role', 'operator', '--subject', 'op-5');
-    const response = await fetch(`${system.url}${path}`, {
-      ...init,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...init.headers },
-    });
-    assert.ok(response.ok, await response.clone().text());
-    return response;
-  };
+  const operator = system.token('--role', 'operator', '--subject', 'op-5');
   await show('/tasks', page);
   const link = page.locator('main a[href^="#/tasks/tsk_"]').first();
   const place = ((await link.getAttribute('href')) ?? '').slice(1);
@@ -32,10 +24,8 @@ test('a text that a person types is no key of the console, also if a refresh rem
   const reason = page.getByLabel('Reason, for the audit');
   await reason.pressSequentially('The address is wrong');
 
-  const { orderId } = (await (await call(place)).json()) as { orderId: string };
-  const order = await call(`/orders/${orderId}`);
-  const body = JSON.stringify({ kind: 'terminate', reason: 'the customer is gone' });
-  await call(`/orders/${orderId}/instructions`, { method: 'POST', headers: { 'if-match': order.headers.get('etag') ?? '' }, body });
+  const { orderId } = await callOf<{ orderId: string }>(system)('GET', place, operator);
+  await callOf(system)('POST', `/orders/${orderId}/cancel`, operator, { reason: 'the customer is gone' });
   for (let letters = 0; (await reason.count()) > 0; letters += 1) {
     assert.ok(letters < 500);
     await page.keyboard.press('x');
