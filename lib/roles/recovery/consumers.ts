@@ -6,11 +6,11 @@ import { type ObjectUse, objectUseIn } from './objects.ts';
 export interface ObjectWrite {
   readonly object: string;
   readonly orderId: string;
-  /** When the step was first requested. The object was written between this time and `at`. */
+  /** The time of the first request of the step. The object was written between this time and `at`. */
   readonly requestedAt: number;
-  /** When the step closed. */
+  /** The time when the step closed. */
   readonly at: number;
-  /** When the write was undone. Absent: it was not. */
+  /** The time when the write was undone, if it was. */
   readonly undoneAt?: number;
 }
 

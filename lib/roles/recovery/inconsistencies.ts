@@ -20,7 +20,7 @@ interface Ports {
   readonly definitions: Pick<Definitions, 'programOf'>;
 }
 
-/** What the order of a consumer hears: which write was undone, and which steps of its own have read it. */
+/** The message to the order of a consumer: which write was undone, and which steps of its own have read it. */
 export interface Inconsistency {
   /** Names the undo, so that an order takes it once. */
   readonly id: string;

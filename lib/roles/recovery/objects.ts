@@ -16,9 +16,9 @@ export const relevantForDays = 7;
 export interface ObjectUse {
   readonly orderId: string;
   readonly path: string;
-  /** When the step was first requested under the key of this effect: milliseconds since 1970. A record of an older process has only `at`. */
+  /** The time of the first request under the key of this effect: milliseconds since 1970. A record of an older process has only `at`. */
   readonly requestedAt?: number;
-  /** When the step closed: milliseconds since 1970. */
+  /** The time when the step closed: milliseconds since 1970. */
   readonly at: number;
   readonly use: 'read' | 'write';
 }

@@ -29,7 +29,7 @@ const lastLookMs = 3_600_000;
 export function undoneWrites({ toleranceMs, now }: Pick<Setting, 'toleranceMs' | 'now'>): Law {
   /** Orders that a recovery undoes as a whole. */
   const whole = new Set<string>();
-  /** When the record of each use was written, if that was after its order. */
+  /** The time when the record of each use was written, if that was after its order. */
   const noted = new Map<string, number>();
   return {
     name: 'undone writes',
