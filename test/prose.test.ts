@@ -51,7 +51,7 @@ test('a comment begins with the thing that it is about, not with a question', ()
   const question = /^(What|Who|Whose|Where|Why|How|Which)\b(?!.*\?$)/;
   const texts = proseOf(['lib', 'console', 'functions', 'examples', 'bin', 'dev', 'test']).filter(({ place }) => !place.includes('.md:'));
   assert.deepEqual(
-    texts.filter(({ text, place }) => question.test(text)).map(({ place, text }) => `${place}: ${text}`),
+    texts.filter(({ text }) => question.test(text)).map(({ text, place }) => `${place}: ${text}`),
     [],
   );
 });

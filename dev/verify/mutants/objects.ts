@@ -131,5 +131,6 @@ export const objects: readonly Mutant[] = [
     file: 'lib/roles/scheduler/event-manager.ts',
     find: 'if (isStopped || !asksAboutTimes(draft)) return draft;',
     replace: 'if (!asksAboutTimes(draft)) return draft;',
+    suites: ['test/roles/recovery/looking-again.test.ts'],
   },
 ];
