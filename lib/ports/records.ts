@@ -95,10 +95,12 @@ export interface DueFor {
   /** The time since which the step waits, if an outage of the service or unread replies explain its lateness: milliseconds since 1970. */
   readonly waitingSince?: number;
   /**
-   * The time at which the first timer ends, or rules about times are to be asked, beside a step or claim that may be late: milliseconds
-   * since 1970.
+   * The time at which the first timer ends, rules about times are to be asked, or a step of another agent is late, beside a step or claim
+   * that may be late: milliseconds since 1970.
    */
   readonly wakeAt?: number;
+  /** By agent: the supervisor has put off its late steps, which wait since then, until a time. Both: milliseconds since 1970. */
+  readonly putOff?: { readonly [agent: string]: { readonly until: number; readonly waitingSince: number } };
 }
 
 /** The reason why an order is blocked, as shown to operators and clients. */

@@ -80,4 +80,12 @@ export const moreClaims: readonly Mutant[] = [
     find: "if (write.outcome === 'refused' && !write.current?.writeIds.some((mine) => mine.id === id)) {",
     replace: "if (write.outcome === 'refused') {",
   },
+  {
+    name: 'a step waits for the outage of another agent',
+    why: 'the deadline of an order always names its first late step, and the supervisor puts that one off again',
+    file: 'lib/roles/scheduler/deadlines.ts',
+    find: 'return { ...step, at: until, for: { ...step.for, waitingSince } };',
+    replace: 'return step;',
+    suites: ['test/roles/supervisor/behind-a-closed-channel.test.ts'],
+  },
 ];

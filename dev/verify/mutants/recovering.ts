@@ -13,9 +13,9 @@ export const recovering: readonly Mutant[] = [
   {
     name: 'an inconsistency counts twice',
     why: 'a message about an undone write that comes twice raises two exceptions',
-    file: 'lib/roles/scheduler/inconsistencies.ts',
-    find: '  if (isNoted(id, journal)) return draft;\n',
-    replace: '',
+    file: 'lib/roles/scheduler/inconsistency-report.ts',
+    find: 'if (notes.length === 0) return uses;',
+    replace: 'return uses;',
     suites: ['test/roles/recovery/inconsistencies.test.ts'],
   },
   {

@@ -5,7 +5,7 @@ import { UnreadableRecordError } from '#ports/errors';
 import { queueNames, timeText, type Undone } from '#ports/messages';
 import type { Outgoing, Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
-import { isNoted } from '#roles/scheduler/inconsistency-report';
+import { notesOf, notNoted } from '#roles/scheduler/inconsistency-report';
 import { decodeInstance } from '#roles/scheduler/instance';
 import { readableTail } from '#roles/scheduler/readable-tail';
 import { wholeJournal } from '#roles/scheduler/step-report';
@@ -71,7 +71,7 @@ export async function tellConsumers({ orderId, path, undoneAt: given, looks = 0 
   });
   const consumers = [...Map.groupBy(items, (each) => each.orderId)].map(([order, uses]) => ({ order, about: { uses: uses.map(useOf) } }));
   const all = more ? [...consumers, { order: orderId, about: { uses: [], isTooMany: true as const } }] : consumers;
-  const open = looks === 0 ? all : await without(all, ({ order }) => hasNoted(order, id, store));
+  const open = looks === 0 ? all : await without(all, ({ order, about: { uses } }) => hasNoted(order, { id, uses }, store));
   const mayClose = clock.now() <= undoneAt + consumerLimits.openMaxMs;
   const isLast = looks >= looksMax || (looks > 0 && open.length === 0 && !mayClose);
   const again = { v: 1, type: 'undone', orderId, path, undoneAt, looks: looks + 1 } satisfies Undone;
@@ -87,14 +87,16 @@ async function without<T>(all: readonly T[], isDone: (each: T) => Promise<boolea
   return open;
 }
 
-/** Whether an order has noted an undo. True also for an order that is gone or damaged: it needs no further message. */
-async function hasNoted(orderId: string, id: string, store: Ports['store']): Promise<boolean> {
+/** Whether an order has noted these uses of an undone write. True also for an order that is gone or damaged: it needs no further message. */
+async function hasNoted(orderId: string, about: Pick<Inconsistency, 'id' | 'uses'>, store: Ports['store']): Promise<boolean> {
   try {
     const found = await store.load(orderId);
     if (!found) return true;
     const { tail } = decodeInstance(found.state);
-    // The pages are read only if the lines in the instance do not have it.
-    return isNoted(id, wholeJournal([], tail)) || isNoted(id, wholeJournal(await store.pages(orderId), tail));
+    const newest = wholeJournal([], tail);
+    // The pages are read only if the lines in the instance do not say it.
+    const journal = notesOf(about.id, newest).length > 0 ? newest : wholeJournal(await store.pages(orderId), tail);
+    return notNoted(about, journal) === 'all are noted';
   } catch (error) {
     if (error instanceof UnreadableRecordError) return error.newerUntil === undefined;
     throw error;

@@ -161,7 +161,8 @@ export function nextDeadline(
   // A reset voids every request: until the order is claimed again, no step can be late.
   const active = outstanding(program, state);
   const waiting = record.processState === 'Processing' ? active : [];
-  const steps = waiting.filter(({ counts }) => counts);
+  const { putOff, waitingSince, path }: Partial<DueFor> = record.nextDueFor ?? {};
+  const steps = waiting.filter(({ counts }) => counts).map((step) => later(step, putOff, now));
   const completeBy = latestOf(active);
   const expiries =
     record.recover === 'step' || completeBy === null || steps.length === 0
@@ -185,15 +186,28 @@ export function nextDeadline(
   );
   if (!first) return undefined;
   // An earlier deadline must not end the wait. A new request of the same step keeps the start of its waiting time.
-  const { waitingSince, path } = record.nextDueFor ?? {};
   const waits = waitsUntil !== undefined && first.at < waitsUntil ? { waitsUntil } : {};
   const place = waitingSince !== undefined && path === first.for.path ? { waitingSince } : {};
   const [failing] = failingWork(program, state);
-  // While the supervisor puts a late step off, timers and rules about times go on.
-  const timers = waiting.filter(({ counts }) => !counts).map(({ at }) => at);
-  const wakeAt = Math.min(...timers, rulesAt ?? Number.POSITIVE_INFINITY);
+  // While the supervisor puts a late step off, timers, rules about times and steps of other agents go on.
+  const others = first.for.kind === 'step' ? steps.filter(({ for: { agent } }) => agent !== first.for.agent) : [];
+  const timers = waiting.filter(({ counts }) => !counts);
+  const wakeAt = Math.min(...[...timers, ...others].map(({ at }) => at), rulesAt ?? Number.POSITIVE_INFINITY);
   const wakes = mayBeLate.has(first.for.kind) && Number.isFinite(wakeAt) ? { wakeAt } : {};
-  return { ...first, for: { ...first.for, ...waits, ...place, ...wakes, ...(failing === undefined ? {} : { failing }) } };
+  const kept = stillPutOff(putOff, now);
+  return { ...first, for: { ...first.for, ...waits, ...place, ...wakes, ...kept, ...(failing === undefined ? {} : { failing }) } };
+}
+
+/** Returns a late step with the time until which the supervisor has put off the steps of its agent. */
+function later(step: Outstanding, putOff: DueFor['putOff'], now: number): Outstanding {
+  const { until, waitingSince } = putOff?.[step.for.agent ?? ''] ?? {};
+  if (until === undefined || waitingSince === undefined || until <= now || step.at > now) return step;
+  return { ...step, at: until, for: { ...step.for, waitingSince } };
+}
+
+function stillPutOff(putOff: DueFor['putOff'], now: number): Pick<DueFor, 'putOff'> {
+  const kept = Object.entries(putOff ?? {}).filter(([, { until }]) => until > now);
+  return kept.length === 0 ? {} : { putOff: Object.fromEntries(kept) };
 }
 
 /** The kinds of deadlines that the supervisor may put off. */

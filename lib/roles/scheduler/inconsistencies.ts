@@ -5,7 +5,7 @@ import { queueNames } from '#ports/messages';
 import { announcedAs, type OutboxEntry } from '#ports/records';
 import { isUndoneAfter, undoneIn } from '#roles/recovery/writes-of';
 import { addFacts, addToOutbox, type Draft } from './draft.ts';
-import { inconsistencyReport, isNoted, keptOf } from './inconsistency-report.ts';
+import { inconsistencyReport, keptOf, notNoted } from './inconsistency-report.ts';
 import { maskIn } from './masking.ts';
 import { report } from './reports.ts';
 import { wholeJournal } from './step-report.ts';
@@ -43,9 +43,10 @@ export function inconsistent(draft: Draft, { id, inconsistency }: Extract<Incomi
   const { pages } = draft.loaded;
   if (!pages) return { ...draft, needs: 'journal' };
   const journal = wholeJournal(pages, draft.instance.tail);
-  if (isNoted(id, journal)) return draft;
+  const news = notNoted({ id, uses: inconsistency.uses }, journal);
+  if (news === 'all are noted') return draft;
   const { cause, isTooMany } = inconsistency;
-  const uses = inconsistency.uses.filter(({ path, at }) => {
+  const uses = news.filter(({ path, at }) => {
     const read = journal.find((line) => line.type === 'ObjectsUsed' && line.path === path && line.at === at);
     return !read || !isUndoneAfter(draft.loaded.program, journal, read, path);
   });
@@ -56,9 +57,10 @@ export function inconsistent(draft: Draft, { id, inconsistency }: Extract<Incomi
     const noted = addFacts(draft, [{ type: 'InconsistencyFound', id, cause }]);
     return report(noted, { type: 'report', id, report: inconsistencyReport({ ...inconsistency, uses: standing }) });
   }
-  if (!mask || uses.length === 0) return addFacts(draft, [{ type: 'InconsistencyFound', id, cause, undone: true }]);
+  if (!mask || uses.length === 0)
+    return addFacts(draft, [{ type: 'InconsistencyFound', id, cause, undone: keptOf({ ...inconsistency, uses: news }).uses }]);
   const masked = addFacts(draft, [
-    { type: 'InconsistencyFound', id, cause, maskedBy: mask.by, masked: keptOf({ ...inconsistency, uses }) },
+    { type: 'InconsistencyFound', id, cause, maskedBy: mask.by, masked: keptOf({ ...inconsistency, uses: news }) },
   ]);
   return { ...masked, instance: { ...masked.instance, hasMasked: true } };
 }

@@ -3,9 +3,29 @@ import type { Report } from '#roles/operator/instruction';
 import type { Inconsistency } from '#roles/recovery/inconsistencies';
 import type { JournalEntry } from './instance.ts';
 
-/** Whether an order has noted an undone write. `id` names the undo. */
-export const isNoted = (id: string, journal: readonly JournalEntry[]): boolean =>
-  journal.some((entry) => entry.type === 'InconsistencyFound' && entry.id === id);
+type Found = Extract<JournalEntry, { type: 'InconsistencyFound' }>;
+
+/** Whether an order has an exception about an undone write that it has noted. */
+export const isRaised = ({ undone, maskedBy }: Found): boolean => !undone && maskedBy === undefined;
+
+/** Returns the lines of an order about an undone write. `id` names the undo. */
+export const notesOf = (id: string, journal: readonly JournalEntry[]): readonly Found[] =>
+  journal.filter((entry): entry is Found => entry.type === 'InconsistencyFound' && entry.id === id);
+
+/** Returns the uses in a message that an order has not noted yet: the record of a use may come late. An exception covers all uses. */
+export function notNoted(
+  { id, uses }: Pick<Inconsistency, 'id' | 'uses'>,
+  journal: readonly JournalEntry[],
+): Inconsistency['uses'] | 'all are noted' {
+  const notes = notesOf(id, journal);
+  if (notes.length === 0) return uses;
+  if (notes.some(isRaised)) return 'all are noted';
+  const known = new Set(notes.flatMap(({ masked, undone }) => masked?.uses ?? undone ?? []).map(keyOf));
+  const news = uses.filter((use) => !known.has(keyOf(use)));
+  return news.length === 0 ? 'all are noted' : news;
+}
+
+const keyOf = ({ path, object, at }: Inconsistency['uses'][number]): string => [path, object, at].join(' ');
 
 /** Returns what the line of a masked inconsistency keeps. At the end of the order, it may turn out to be still true: see `raiseMasked`. */
 export const keptOf = ({ uses, causedBy }: Inconsistency): Pick<Inconsistency, 'uses' | 'causedBy'> => ({

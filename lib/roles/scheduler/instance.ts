@@ -63,8 +63,8 @@ export type OrderFact =
       /** The path of a recovery that undoes the steps that have read it, or runs them again: there is no exception. */
       readonly maskedBy?: string;
       readonly masked?: Pick<Inconsistency, 'uses' | 'causedBy'>;
-      /** This order has undone each step that has read it: there is no exception. */
-      readonly undone?: true;
+      /** This order has undone each of these uses: there is no exception. */
+      readonly undone?: Inconsistency['uses'];
     }
   /** A step has failed after a recovery had canceled it. `maskedBy`: the path of the recovery. */
   | {

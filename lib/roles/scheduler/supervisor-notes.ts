@@ -57,8 +57,17 @@ function dealWithExhaustion(draft: Draft): Draft {
   return exhausted.reduce((each, { path }) => applyEvent(each, { type: 'overdue', path }), draft);
 }
 
-/** Passes the present time to the core, so that activities that are due continue. */
-export const wake = (draft: Draft): Draft => (draft.record.processState === 'Processing' ? applyEvent(draft, { type: 'woken' }) : draft);
+/**
+ * Passes the present time to the core, so that activities that are due continue. If the supervisor has put off steps of one agent, the write
+ * gives the order the deadline of its other steps.
+ */
+export function wake(draft: Draft): Draft {
+  const { processState, nextDueFor, nextDueAt } = draft.record;
+  if (processState !== 'Processing') return draft;
+  const woken = applyEvent(draft, { type: 'woken' });
+  const isDue = nextDueFor?.kind === 'rule' && nextDueFor.putOff !== undefined && nextDueAt !== null && nextDueAt <= draft.now;
+  return isDue ? { ...woken, changed: true } : woken;
+}
 
 const isExpiry = (note: Note): note is ExpiryNote =>
   note.type === 'DeadlineExpired' || note.type === 'OrderReset' || note.type === 'ThresholdExceeded';

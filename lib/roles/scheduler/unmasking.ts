@@ -1,6 +1,8 @@
+import type { Program } from '#core/definition/program';
+import type { Inconsistency } from '#roles/recovery/inconsistencies';
 import { isUndoneAfter } from '#roles/recovery/writes-of';
 import type { Draft } from './draft.ts';
-import { inconsistencyReport } from './inconsistency-report.ts';
+import { inconsistencyReport, isRaised, notesOf } from './inconsistency-report.ts';
 import type { JournalEntry } from './instance.ts';
 import { faultOf, recorded } from './recorded-reports.ts';
 import { wholeJournal } from './step-report.ts';
@@ -22,19 +24,25 @@ export function raiseMasked(draft: Draft): Draft {
   const { loaded } = draft;
   const { hasMasked: _, ...instance } = draft.instance;
   const journal = wholeJournal(loaded.pages ?? [], instance.tail);
-  return journal.reduce<Draft>(
-    (each, entry) => {
-      if (entry.type !== 'InconsistencyFound' || !entry.masked) return each;
-      // A step that has run again has read the object again. A later run that came to nothing leaves the one before as it is.
-      const uses = entry.masked.uses.filter((use) => {
-        const last = journal.findLast((line) => line.type === 'ObjectsUsed' && line.path === use.path);
-        return last !== undefined && last.seq <= entry.seq && !isUndoneAfter(loaded.program, journal, last, use.path);
-      });
-      return uses.length === 0 ? each : raised(each, entry, { ...entry.masked, uses });
+  const ids = new Set(journal.flatMap((entry) => (entry.type === 'InconsistencyFound' && entry.masked ? [entry.id] : [])));
+  return [...ids].reduce<Draft>(
+    (each, id) => {
+      const notes = notesOf(id, journal);
+      const uses = notes.flatMap((entry) => standingIn(entry, journal, loaded.program));
+      const last = notes.findLast(({ masked }) => masked);
+      return uses.length === 0 || notes.some(isRaised) || !last ? each : raised(each, last, { ...last.masked, uses });
     },
     { ...draft, instance },
   );
 }
+
+/** Returns the uses of a masked line that are still true. */
+const standingIn = ({ masked, seq }: Masked, journal: readonly JournalEntry[], program: Program): Inconsistency['uses'] =>
+  (masked?.uses ?? []).filter(({ path }) => {
+    // A step that has run again has read the object again. A later run that came to nothing leaves the one before as it is.
+    const last = journal.findLast((line) => line.type === 'ObjectsUsed' && line.path === path);
+    return last !== undefined && last.seq <= seq && !isUndoneAfter(program, journal, last, path);
+  });
 
 function raised(draft: Draft, { cause }: Masked, about: NonNullable<Masked['masked']>): Draft {
   const report = inconsistencyReport({ cause, ...about });

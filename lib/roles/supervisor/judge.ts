@@ -60,14 +60,14 @@ export function judgeOutage(head: StateHead, { record, reason }: Outage, { now, 
     const next: StateHead = {
       ...head,
       nextDueAt: at,
-      nextDueFor: { ...head.nextDueFor, kind: 'request', waitingSince },
+      nextDueFor: { ...withoutPutOff(head.nextDueFor, record.agent), kind: 'request', waitingSince },
       worklistAt: at,
     };
     return { kind: 'postpone', next, wakes: true, probes: record.agent };
   }
   // The pause grows with the outage, to save writes.
   const until = isOpen ? now + Math.max(head.stepMs, (now - record.openedAt) / 4) : releasedAt;
-  return { kind: 'postpone', next: untilWake(withDeadline(waiting(head, waitingSince), Math.round(until), reason, now)), wakes: false };
+  return putOff(waiting(head, waitingSince), Math.round(until), reason, now);
 }
 
 /** Decides about a late step because of a backlog. `isAnnounced`: an alert about this backlog was sent within the hour. */
@@ -78,8 +78,7 @@ export function judgeBacklog(
 ): Decision {
   const late = waiting(head, waitingSinceOf(head));
   const alert = backlogAlert(backlog, now);
-  if (isAnnounced(alert.id) || head.outbox.some(({ id }) => id === alert.id))
-    return { kind: 'postpone', next: withDeadline(late, now + head.stepMs, backlog.reason, now), wakes: false };
+  if (isAnnounced(alert.id) || head.outbox.some(({ id }) => id === alert.id)) return putOff(late, now + head.stepMs, backlog.reason, now);
   // The scheduler sends the alert from the outbox of this order.
   const alerting: StateHead = {
     ...late,
@@ -154,8 +153,27 @@ function withDeadline(head: StateHead, at: number, reason: string, now: number):
 }
 
 /**
- * If a timer ends before the deadline, or rules are to be asked, moves it to that earlier time. A step that waits for a new request goes on
- * waiting.
+ * Puts off the late steps of the agent that the deadline names. The others of the order go on: if one of them is due already, the scheduler
+ * is woken, because it gives the order the deadline of that one.
+ */
+function putOff(head: StateHead, until: number, reason: string, now: number): Decision {
+  const { nextDueFor } = head;
+  const moved = withDeadline(head, until, reason, now);
+  if (!nextDueFor?.agent || nextDueFor.kind !== 'step') return { kind: 'postpone', next: untilWake(moved), wakes: false };
+  const entry = { until, waitingSince: waitingSinceOf(head) };
+  const next = untilWake({ ...moved, nextDueFor: { ...nextDueFor, putOff: { ...nextDueFor.putOff, [nextDueFor.agent]: entry } } });
+  return { kind: 'postpone', next, wakes: next.nextDueAt !== null && next.nextDueAt <= now };
+}
+
+function withoutPutOff(due: StateHead['nextDueFor'], agent: string): Partial<DueFor> {
+  const { putOff: all = {}, ...rest } = due ?? {};
+  const { [agent]: _, ...others } = all;
+  return Object.keys(others).length === 0 ? rest : { ...rest, putOff: others };
+}
+
+/**
+ * If a timer ends before the deadline, rules are to be asked or a step of another agent is late, moves the deadline to that earlier time. A
+ * step that waits for a new request goes on waiting.
  */
 function untilWake(head: StateHead): StateHead {
   const { wakeAt, ...due } = head.nextDueFor ?? { kind: 'step' };

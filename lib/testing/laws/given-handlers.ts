@@ -27,6 +27,8 @@ export function givenHandlers(): Law {
         return `order ${orderId}: an amendment led from ${record.processState} to ${after.processState}`;
       const given = before.state.amended?.handle ?? [];
       const blocked = newFacts.find((fact) => fact.type === 'OrderBlocked');
+      // A person may have ended the order in the write that blocks it.
+      if (after.processState === 'Processed') return undefined;
       if (blocked?.type !== 'OrderBlocked' || !given.some(({ fault }) => isKindOf(blocked.fault.type, fault))) return undefined;
       const mayBeFull = count >= timesMax || (before.rules?.handlers ?? []).length >= atOnceMax;
       return started.length > 0 || mayBeFull

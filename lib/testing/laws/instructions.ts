@@ -128,6 +128,8 @@ function wrongMark({ state, instance, newFacts }: Tracked): string | undefined {
 function unlikePreview(previewed: Previewed | undefined, order: Tracked): string | undefined {
   const { state, instance } = order;
   if (!previewed || previewed.rev + 1 !== state.rev) return undefined;
+  // The age at which a rule acts may have come between the dry run and the write.
+  if (order.newFacts.some((fact) => fact.type === 'RuleActed' && fact.action.kind === 'raise')) return undefined;
   const { processState, suspended, requests, fault } = previewed.plan;
   if (suspended !== state.suspended) return `led to suspended: ${state.suspended}, but its dry run showed ${suspended}`;
   if (processState !== state.processState) return `led to ${state.processState}, but its dry run showed ${processState}`;

@@ -1,7 +1,9 @@
 import { shortType } from '#core/data/fault';
+import { definitionPath } from '#core/data/ids';
 import { isObject } from '#core/data/json';
 import type { StepState } from '#core/data/step-state';
-import { nodeAt } from '#core/definition/program';
+import { isRemote } from '#core/definition/definition';
+import { nodeAt, type Program } from '#core/definition/program';
 import { isBeingUndone } from '#core/views/undo-progress';
 import type { StateRecord } from '#ports/records';
 import { isAwaited } from '#roles/scheduler/handlers';
@@ -110,7 +112,7 @@ const wrongInNotes = ({ notes }: StateRecord): string | undefined =>
 
 /** Checks a write of the whole state against the instance. */
 function wrongInWhole(
-  { state, instance, before: previous, newFacts, journal }: Tracked,
+  { state, instance, before: previous, newFacts, journal, program }: Tracked,
   before: StateRecord | undefined,
 ): string | undefined {
   if (journal[0]?.type !== 'OrderSubmitted') return `its journal begins with ${journal[0]?.type}`;
@@ -141,13 +143,15 @@ function wrongInWhole(
     isSame(previous, instance) &&
     before.ruleTimers === state.ruleTimers &&
     // A suspended order that asks again about its handler changes nothing else.
-    before.nextDueFor?.kind !== 'handler'
+    before.nextDueFor?.kind !== 'handler' &&
+    // The write gives the order the deadline of its steps that are not put off.
+    !(before.nextDueFor?.kind === 'rule' && before.nextDueFor.putOff)
   )
     return 'written without a change';
   if ((state.undoing === true) !== isBeingUndone(instance.state))
     return state.undoing ? 'marked as being undone, and it is not' : 'it is being undone, and has no mark of it';
   if (state.notes.length > 0) return 'its notes are not in its journal yet';
-  return wrongDeadline(state, instance.state.activities);
+  return wrongDeadline(state, instance.state.activities, program);
 }
 
 const isSame = (one: Tracked['instance'], other: Tracked['instance']): boolean =>
@@ -175,6 +179,7 @@ function wrongInFault({ fault }: StateRecord, { state: { blocked } }: Tracked['i
 function wrongDeadline(
   { processState, suspended, recover, nextDueAt, nextDueFor }: StateRecord,
   activities: Tracked['instance']['state']['activities'],
+  program: Program | undefined,
 ): string | undefined {
   if (
     processState !== 'Processing' ||
@@ -185,11 +190,23 @@ function wrongDeadline(
     nextDueFor?.waitsUntil !== undefined
   )
     return undefined;
-  const late = Object.entries(activities).find(([, { local, awaitsPerson, reply, waitsUntil }]) => {
+  const late = Object.entries(activities).find(([path, { local, awaitsPerson, reply, waitsUntil }]) => {
     const { phase, mode, completeBy = 0 } = (local ?? {}) as Partial<StepState>;
+    // The supervisor has put off the late steps of an agent.
+    const until = nextDueFor?.putOff?.[agentOf(program, path)]?.until ?? 0;
     return (
-      phase === 'requested' && mode === undefined && waitsUntil === undefined && !awaitsPerson && !reply && completeBy < (nextDueAt ?? 0)
+      phase === 'requested' &&
+      mode === undefined &&
+      waitsUntil === undefined &&
+      !awaitsPerson &&
+      !reply &&
+      Math.max(completeBy, until) < (nextDueAt ?? 0)
     );
   });
   return late && `due after the deadline of ${late[0]}`;
 }
+
+const agentOf = (program: Program | undefined, path: string): string => {
+  const node = program?.nodes.get(definitionPath(path));
+  return node && isRemote(node) ? node.agent : '';
+};

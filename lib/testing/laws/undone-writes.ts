@@ -101,7 +101,7 @@ function wrongInOrder(order: Tracked, known: Known): readonly string[] {
     const told = lines.filter((line) => isAbout(line, undo));
     const { must, may } = readsOf(orderId, undo, known);
     const name = `order ${orderId} and the undo of ${undo.path} of ${undo.orderId} at ${undo.at}`;
-    if (told.length > 1) return [`${name}: it has noted the undo ${told.length} times`];
+    if (isNotedTwice(told, may)) return [`${name}: it has noted the undo ${told.length} times`];
     if (told.length === 0 && must.length > 0) return [`${name}: it has read ${must[0]?.object} before, and does not know it`];
     return told.length > 0 && may.length === 0 ? [`${name}: it has read nothing of it, and noted the undo`] : [];
   });
@@ -109,7 +109,9 @@ function wrongInOrder(order: Tracked, known: Known): readonly string[] {
     .filter((line) => known.history.orders.get(line.cause.orderId)?.damagedAt === undefined)
     .filter((line) => !known.undos.some((undo) => isAbout(line, undo)))
     .map((line) => `order ${orderId} has noted the undo ${line.id}, which no recovery has done`);
-  const standing = lines.filter((line) => !line.undone && (line.maskedBy === undefined || isStillTrue(line, order, known)));
+  const all = lines.filter((line) => !line.undone && (line.maskedBy === undefined || isStillTrue(line, order, known)));
+  // Several lines about one undo have one exception together.
+  const standing = [...new Map(all.map((line) => [line.id, line])).values()];
   return [
     ...missing,
     ...unknown,
@@ -118,6 +120,12 @@ function wrongInOrder(order: Tracked, known: Known): readonly string[] {
     ...wrongExceptions(order, standing, known.history),
   ];
 }
+
+const isRaised = ({ undone, maskedBy }: Found): boolean => !undone && maskedBy === undefined;
+
+/** Whether an order has more lines about one undo than reads of the write, or any line after an exception. */
+const isNotedTwice = (told: readonly Found[], may: readonly Use[]): boolean =>
+  told.length > 1 && (told.slice(0, -1).some(isRaised) || told.length > may.length);
 
 const isAbout = ({ id, cause }: Found, { orderId, path, at }: Undo): boolean =>
   cause.orderId === orderId && cause.path === path && id.endsWith(`/${at}`);
@@ -166,17 +174,26 @@ function wrongMask(line: Found, { orderId, program }: Tracked, known: Known): re
   return beside ? [`order ${orderId}: the undo ${line.id} is masked by ${maskedBy}, and ${beside.path} has read it`] : [];
 }
 
-/** An order says that it has undone its readers of a write exactly if it has undone each of them. */
+/** An order that has noted an undo without an exception has undone each step that has read the write; with one, it has not. */
 function wrongUndone(line: Found, { orderId, journal }: Tracked, known: Known): readonly string[] {
   const undo = known.undos.find((each) => isAbout(line, each));
   if (!undo || line.maskedBy !== undefined) return [];
   const { must, may } = readsOf(orderId, undo, known);
-  const isUndone = ({ path, seq }: Use): boolean =>
-    journal.some((fact) => fact.seq > seq && fact.seq < line.seq && undoIn(orderId, fact).some((each) => isAt(path, each.path)));
-  const standing = must.find((read) => read.seq < line.seq && !isUndone(read));
-  if (line.undone)
-    return standing ? [`order ${orderId} says that it has undone the readers of ${line.id}, and ${standing.path} stands`] : [];
-  return may.every(isUndone) ? [`order ${orderId} has an exception about ${line.id}, and has undone each step that has read it`] : [];
+  const isUndone = ({ path, seq }: Pick<Use, 'path' | 'seq'>, until: number): boolean =>
+    journal.some((fact) => fact.seq > seq && fact.seq < until && undoIn(orderId, fact).some((each) => isAt(path, each.path)));
+  if (!line.undone)
+    return may.every((read) => isUndone(read, line.seq))
+      ? [`order ${orderId} has an exception about ${line.id}, and has undone each step that has read it`]
+      : [];
+  const named = journal.filter(
+    (fact) => fact.type === 'ObjectsUsed' && line.undone?.some(({ path, at }) => path === fact.path && at === fact.at),
+  );
+  const isNotedAgain = journal.some((fact) => fact.type === 'InconsistencyFound' && fact.id === line.id && !fact.undone);
+  const wrong = [
+    ...named.flatMap((use) => (use.type === 'ObjectsUsed' && !isUndone(use, line.seq) ? [use.path] : [])),
+    ...(isNotedAgain ? [] : must.filter((read) => !isUndone(read, Number.POSITIVE_INFINITY)).map(({ path }) => path)),
+  ];
+  return wrong.length === 0 ? [] : [`order ${orderId} says that it has undone the readers of ${line.id}, and ${wrong[0]} stands`];
 }
 
 /** Whether an order has ended, and one of its steps that have read a masked undone write is done for good and has not run again (F-149). */

@@ -126,7 +126,7 @@ test('F-149, F-152: an order that has undone the step which read an undone write
   const cause = { orderId: 'ord_other', path: 'order/book' };
   await tellUndone(desk, orderId, { id: 'undo-1', cause, uses: [{ path: 'order/reserve', object: 'lot/4711', at }] });
   const found = (await journalOf(desk, orderId)).filter(({ type }) => type === 'InconsistencyFound');
-  assert.partialDeepStrictEqual(found, [{ id: 'undo-1', undone: true }]);
+  assert.partialDeepStrictEqual(found, [{ id: 'undo-1', undone: [{ path: 'order/reserve' }] }]);
   assert.equal((await desk.state(orderId)).causes ?? 0, 0);
 });
 

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { queueNames, type Request } from '#ports/messages';
 import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
 import { exceptionOf, taskOf } from '#roles/exceptions/read';
+import { notNoted } from '#roles/scheduler/inconsistency-report';
 import { failed, journalOf, ok, openDesk, submitted, timePasses } from '../support.ts';
 import { tellUndone, warehouseApp } from './warehouse.ts';
 
@@ -144,3 +145,15 @@ for (const end of ['recover', 'cancel'] as const)
       path: 'order/reserve',
     });
   });
+
+test('F-149, F-152: a use that an order has not named in a line without an exception is news to it', () => {
+  const cause = { orderId: 'ord_other', path: 'order/book' };
+  const found = (more: object) => ({ type: 'InconsistencyFound' as const, id: 'u', cause, at: 2, seq: 2, ...more });
+  const use = (at: number) => ({ path: 'order/pack', object: 'lot/1', at });
+  const news = (...lines: Parameters<typeof notNoted>[1]) => notNoted({ id: 'u', uses: [use(1), use(3)] }, lines);
+  assert.deepEqual(news(), [use(1), use(3)]);
+  assert.deepEqual(news(found({ maskedBy: 'order', masked: { uses: [use(1)] } })), [use(3)]);
+  assert.deepEqual(news(found({ undone: [use(1)] })), [use(3)]);
+  assert.equal(news(found({})), 'all are noted');
+  assert.equal(news(found({ undone: [use(1)] }), found({ maskedBy: 'order', masked: { uses: [use(3)] } })), 'all are noted');
+});

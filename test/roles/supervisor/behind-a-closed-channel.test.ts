@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { delay, parallel } from 'redress';
+import { defineAgent, defineApp, defineWorkflow, delay, operation, parallel } from 'redress';
 import type { TestSystem } from 'redress/testing';
+import * as z from 'zod';
 import { closeChannel, openChannel } from '#roles/channels/operate';
 import { createOutages } from '#roles/supervisor/outages';
 import { appOf, journalOf, requestedSteps, startStill, stepMs, submitted, supervisorOf, takeWakeUps, wake } from './support.ts';
@@ -9,13 +10,14 @@ import { appOf, journalOf, requestedSteps, startStill, stepMs, submitted, superv
 const oneStep = appOf((step) => step('one'));
 
 /** An order whose step is never answered, because the channel of its agent is closed from the start. */
-async function behind(t: TestContext, app = oneStep, channel = 'worker') {
-  const system = await startStill(t, app, { variables: { MAX_FAILURES: '0' } });
+async function behind(t: TestContext, app = oneStep, channel = 'worker', maxFailures = '0') {
+  const system = await startStill(t, app, { variables: { MAX_FAILURES: maxFailures } });
   const { store, clock } = system;
   const orderId = await submitted(system);
   const closedAt = clock.now();
   const change = () => ({ by: 'olga', reason: 'the bank moves', now: clock.now() });
-  const close = () => closeChannel(channel, channel === 'worker' ? 'worker-requests' : channel, change(), store);
+  const queue = ['worker', 'bank'].includes(channel) ? `${channel}-requests` : channel;
+  const close = () => closeChannel(channel, queue, change(), store);
   assert.equal((await close()).outcome, 'changed');
   return { system, orderId, closedAt, close, open: () => openChannel(channel, { ...change(), canary: false }, store) };
 }
@@ -129,4 +131,47 @@ test('F-108, F-89: a timer beside a step behind a closed channel ends in time', 
   const ended = (await journalOf(system, orderId)).find((entry) => entry.type === 'ActivityClosed' && entry.path.includes('delay'));
   assert.ok(ended && ended.at <= endsAt + 2 * stepMs, JSON.stringify(ended));
   assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processing', failureCount: 0 });
+});
+
+const Nothing = z.object({});
+const agentOf = (name: string) => defineAgent(name, { work: operation({ input: Nothing, output: Nothing, run: () => ({}) }) });
+const [bank, shop, post] = [agentOf('bank'), agentOf('shop'), agentOf('post')];
+const three = defineWorkflow('three', { version: 1, order: Nothing }, () =>
+  parallel(bank.work({}).named('pay').noUndo(), shop.work({}).named('ship').noUndo(), post.work({}).named('tell').noUndo()),
+);
+const threeAgents = defineApp({ workflows: [three], agents: [bank, shop, post] });
+
+test('F-108, F-37: steps beside one behind a closed channel are late in time, are requested again, and are counted', async (t) => {
+  const { system, orderId, closedAt } = await behind(t, threeAgents, 'bank');
+  await passes(system, 1);
+  for (let pass = 1; pass <= 6; pass++) {
+    for (const woken of await takeWakeUps(system)) await wake(system, woken);
+    await passes(system, 1);
+  }
+  assert.partialDeepStrictEqual(await system.state(orderId), {
+    processState: 'Error',
+    fault: { type: 'DeadlineExceeded', source: 'order/ship' },
+  });
+  const notes = [...(await journalOf(system, orderId)), ...(await system.state(orderId)).notes];
+  const counted = notes.filter(({ type }) => type === 'ThresholdExceeded' || type === 'DeadlineExpired');
+  assert.deepEqual(
+    counted.map((each) => ('path' in each ? each.path : '')),
+    ['order/ship'],
+  );
+  assert.ok(
+    counted.every(({ at }) => at <= closedAt + 5 * stepMs),
+    JSON.stringify(counted),
+  );
+});
+
+test('F-108: a step of another agent whose request is lost is requested again while the first channel stays closed', async (t) => {
+  const { system, orderId } = await behind(t, threeAgents, 'bank', '3');
+  for (let pass = 1; pass <= 6; pass++) {
+    for (const woken of await takeWakeUps(system)) await wake(system, woken);
+    await passes(system, 1);
+  }
+  const requested = (await journalOf(system, orderId)).flatMap((fact) => (fact.type === 'StepRequested' ? [fact.path] : []));
+  for (const path of ['order/ship', 'order/tell']) assert.ok(requested.indexOf(path) < requested.lastIndexOf(path), `${path} once`);
+  const { processState, nextDueFor } = await system.state(orderId);
+  assert.deepEqual([processState, Object.keys(nextDueFor?.putOff ?? {})], ['Processing', ['bank']]);
 });
