@@ -82,9 +82,8 @@ export function parameterOption(given: string, before: readonly string[] = []): 
 }
 
 /**
- * Returns the values of parameters. A value is JSON if it can be read as such. Under a schema of text, a number, a list or `true` is text all
- * the same; only an object, which is never meant as text, and quoted text are read as
- * JSON.
+ * Returns the values of parameters. A value is JSON if it can be read as such. If its schema demands text, then `5`, `[1]` and `true` are
+ * text, too; an object, which is never meant as text, and text in quotes are still read as JSON.
  */
 export function parametersOf(given: readonly string[] = [], { parameters }: Pick<SolutionView, 'parameters'>): JsonObject {
   return Object.fromEntries(

@@ -139,6 +139,17 @@ describe('the data folder at the command line', () => {
     assert.match((await redress(['channel', 'list', '--data', data])).out, /stock-requests +1 /);
   });
 
+  for (const flags of [[], ['--json']])
+    test(`messages that could not be printed stay in their queue (channel receive ${flags.join()})`, async (context) => {
+      const data = folderFor(context);
+      await storeIn(data, ({ queues }) => queues.send([{ queue: 'redress-response-a', body: '{"v":1}' }]));
+      const write = () => {
+        throw new Error('The output is closed.');
+      };
+      assert.equal((await redress(['channel', 'receive', 'redress-response-a', '--data', data, ...flags], { write })).exitCode, 1);
+      assert.equal((await redress(['channel', 'receive', 'redress-response-a', '--keep', '--data', data])).out, '{"v":1}\n');
+    });
+
   test('the text of a message cannot control the terminal', async (context) => {
     const data = folderFor(context);
     await storeIn(data, ({ queues }) => queues.send([{ queue: 'redress-response-a', body: '\u001b]0;mine\u0007\nline' }]));

@@ -66,7 +66,7 @@ describe('instructions at the command line', () => {
     assert.equal((await system.redress(['order', 'signal', orderId, 'visa', '--data', '{"granted": true}'])).exitCode, 1);
   });
 
-  test('an order is suspended after a dry run without effect, stores a signal, and is resumed with it', async () => {
+  test('a dry run suspends no order; then an order is suspended, keeps a signal, and takes it after it is resumed', async () => {
     const orderId = await submitted();
     await system.reaches(orderId, ({ steps }) => steps[1].status === 'Closed');
     const turn = (kind: string, ...more: readonly string[]) =>

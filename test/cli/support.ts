@@ -52,6 +52,8 @@ export interface Around {
   readonly environment?: { readonly [name: string]: string };
   readonly input?: string;
   readonly isScreen?: boolean;
+  /** Takes the output in place of `out`. */
+  readonly write?: (text: string) => void;
   /** Answers the questions of the command, as a person at a terminal does. */
   readonly answers?: (question: string) => boolean;
 }
@@ -59,12 +61,12 @@ export interface Around {
 /** Runs one command line in this process. */
 export async function redress(
   args: readonly string[],
-  { environment = {}, input = '', isScreen = false, answers }: Around = {},
+  { environment = {}, input = '', isScreen = false, answers, write }: Around = {},
 ): Promise<Ran> {
   let out = '';
   let err = '';
   const terminal = {
-    write: (text: string) => void (out += text),
+    write: write ?? ((text: string) => void (out += text)),
     say: (line: string) => void (err += `${line}\n`),
     readInput: async () => input,
     canAsk: answers !== undefined,

@@ -480,7 +480,7 @@ test('F-84: a loop that collects is read under its own name; a literal list may 
   assert.ok(!('collect' in (children[2] ?? {})));
 });
 
-test('a value that may be missing has a default: a field, or the output of a step that may not have run', () => {
+test('a workflow gives a default for an optional field, and for the output of a step that may not have run', () => {
   const lookUp = payment['look-up']({ chargeId: 'c1' });
   const { children } = rootOf(({ order }) =>
     sequence(

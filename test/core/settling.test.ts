@@ -128,7 +128,7 @@ describe('S11: confirming the outcome of a step', () => {
     assert.partialDeepStrictEqual(own(run, path), { phase: 'requested', attempt: 2 });
   });
 
-  test('X-20: a step that runs at most once is confirmed at once, since confirming does not run it again', () => {
+  test('X-20: the outcome of a step that runs at most once is asked for immediately, since the question does not run it again', () => {
     const run = canceled({ atMostOnce: true });
     run.reply(path, fault('Canceled', { permanent: false, unknown: true }));
     assert.partialDeepStrictEqual(run.latestRequest(path), { attempt: 2, confirming: true });

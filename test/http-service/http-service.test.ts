@@ -240,7 +240,7 @@ test('an empty answer is an empty object: enough for an operation without an out
   assert.deepEqual(methods, ['PUT', 'PATCH']);
 });
 
-test('a reply that does not match names the field and the type, and quotes no value', async () => {
+test('the fault of an answer that does not fit its schema names the field and the type, and quotes no value', async () => {
   await using remote = await startService((_, response) => void response.end('{"chargeId":4242424242424242}'));
   const payment = httpService({ name: 'payment', url: remote.url });
   const failure = await failureOf(payment.post('/charges', {}, callOf({ output: Charge })));

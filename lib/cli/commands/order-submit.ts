@@ -26,7 +26,7 @@ export const orderSubmit: CliCommand<Options> = {
       .argument('<file>', 'JSON file of the order or the whole submission, {"order": ...}; - for standard input')
       .option('--key <key>', 'idempotency key; the same key again is the same order (a random key)')
       .option('--client <id>', 'client to submit as (ignored with --token)', 'cli')
-      .option('--workflow <name>', 'workflow of the order (fulfil-order)')
+      .option('--workflow <name>', 'workflow of the order, such as fulfil-order; default: the one that the file names')
       .option('--reference <text>', "client's reference for the order")
       .option('--watch', 'follow the order until it has ended; exit code 0 only if it completed'),
 
@@ -38,8 +38,8 @@ export const orderSubmit: CliCommand<Options> = {
 
     if (replayed) cli.terminal.say('This key was used before. No new order was created.');
     if (!stays || !cli.json) cli.print({ ...submitted, replayed }, () => `${submitted.orderId}\n`);
-    // The folder's key signs for an operator too, who sees more of each step than a client.
     if (!stays) return 0;
+    // An operator sees more of each step than a client. On one machine, the key of the data folder signs a token for an operator too.
     const ended = await watch(cli, await cli.api('operator'), submitted.orderId);
     return ended?.outcome === 'completed' ? 0 : 1;
   },

@@ -5,6 +5,7 @@ import { UsageError } from '#cli/errors';
 import { secondsOption } from '#cli/options';
 import { printable } from '#cli/text';
 import { systemClock } from '#ports/clock';
+import type { Received } from '#ports/queues';
 import { jsonIn } from '#ports/util/json';
 
 /** Whether the system itself consumes a queue. A message that this command received would be lost for the system. */
@@ -33,53 +34,53 @@ export const channelReceive: CliCommand<{ wait: number; keep?: true }> = {
 
   async run(cli, { wait, keep }, [queue = '']) {
     if (isSystems(queue) && !keep) throw new UsageError(`The system itself consumes ${queue}. Use --keep to read it without deleting.`);
-    const say = (messages: readonly Message[]) => {
+    const show = (messages: readonly Message[]): void => {
       if (!cli.json) for (const { body } of messages) cli.terminal.write(`${printable(body)}\n`);
+      else cli.print({ items: messages.map(shown) }, () => '');
     };
-    const messages = await cli.withData((embedded) =>
-      keep ? looked(embedded, queue, wait * 1000, say) : taken(embedded, queue, wait * 1000, say),
+    await cli.withData((embedded) =>
+      keep ? look(embedded, queue, wait * 1000, show) : take(embedded, queue, wait * 1000, { show, isTogether: cli.json }),
     );
-    if (cli.json)
-      cli.print(
-        {
-          items: messages.map(({ messageId, sentAt, body }) => ({
-            messageId,
-            sentAt: new Date(sentAt).toISOString(),
-            body: jsonIn(body) ?? body,
-          })),
-        },
-        () => '',
-      );
   },
 };
 
-/** Acknowledges messages after printing them: after a crash in between, they are printed twice rather than never. */
-async function taken(
-  { queues }: Embedded,
-  queue: string,
-  waitMs: number,
-  say: (messages: readonly Message[]) => void,
-): Promise<readonly Message[]> {
-  const all: Message[] = [];
-  for (let wait = waitMs; ; wait = 0) {
-    const messages = await queues.receive(queue, { max: batch, visibilityMs, waitMs: wait });
-    if (messages.length === 0) return all;
-    say(messages);
-    await queues.acknowledge(
+const shown = ({ messageId, sentAt, body }: Message) => ({ messageId, sentAt: new Date(sentAt).toISOString(), body: jsonIn(body) ?? body });
+
+interface Showing {
+  readonly show: (messages: readonly Message[]) => void;
+  /** Whether all messages are shown together, because the output is one JSON text. */
+  readonly isTogether: boolean;
+}
+
+/** Acknowledges messages after they are printed: after a crash in between, they are printed twice rather than never. */
+async function take({ queues }: Embedded, queue: string, waitMs: number, { show, isTogether }: Showing): Promise<void> {
+  const acknowledge = (messages: readonly Received[]): Promise<void> =>
+    queues.acknowledge(
       queue,
       messages.map(({ receipt }) => receipt),
     );
-    all.push(...messages);
+  const open: Received[] = [];
+  for (let wait = waitMs; ; wait = 0) {
+    const messages = await queues.receive(queue, { max: batch, visibilityMs, waitMs: wait });
+    if (messages.length === 0) break;
+    if (isTogether) open.push(...messages);
+    else {
+      show(messages);
+      await acknowledge(messages);
+    }
   }
+  if (!isTogether) return;
+  show(open);
+  for (let from = 0; from < open.length; from += batch) await acknowledge(open.slice(from, from + batch));
 }
 
 /** Reads the messages from the database, because a receive would count as a delivery. */
-async function looked(
+async function look(
   { database, keys }: Embedded,
   queue: string,
   waitMs: number,
-  say: (messages: readonly Message[]) => void,
-): Promise<readonly Message[]> {
+  show: (messages: readonly Message[]) => void,
+): Promise<void> {
   const bodies = bodiesAtRest(keys);
   const select = database.prepare('SELECT id, sentAt, body FROM messages WHERE queue = ? ORDER BY id');
   for (const until = systemClock.now() + waitMs; ; await systemClock.sleep(lookEveryMs)) {
@@ -89,7 +90,6 @@ async function looked(
       ...rest,
     }));
     if (messages.length === 0 && systemClock.now() < until) continue;
-    say(messages);
-    return messages;
+    return show(messages);
   }
 }

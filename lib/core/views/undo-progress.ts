@@ -21,7 +21,7 @@ export interface UndoProgress {
     readonly path: string;
     readonly attempts: number;
     readonly lastFault: Pick<Fault, 'type' | 'message' | 'permanent'> | null;
-    /** Milliseconds since 1970; null while it is requested, while the order is suspended, or if it is never requested. */
+    /** Milliseconds since 1970; null while a request is at work, while the order is suspended, or if the undo cannot be requested. */
     readonly nextAt: number | null;
   }[];
 }
@@ -45,7 +45,7 @@ export function undoProgress(program: Program, state: State, facts: readonly { r
   const answers = lastAnswers(facts);
   return {
     scope,
-    // A suspended order closes an undo that a person has marked when it is resumed.
+    // A person has marked these as undone by hand during a suspension. They close when the order is resumed.
     done: undone.length + Object.values(activities).filter(({ marked }) => marked).length,
     left:
       new Set([...undo.map(({ path }) => path), ...atWork.map(stepOfUndo)].filter((path) => isAt(path, scope) && !isMarked(path))).size +

@@ -57,7 +57,7 @@ export function happeningOf(given: TestDecision, { program, state, name }: Playe
   return contentOf(decision, order);
 }
 
-/** Schemas that accept every value. A rehearsal checks no values of instructions, apart from answers and payloads. */
+/** Schemas that accept every value: the compiler checks the values of instructions. Answers and payloads are checked when they arrive. */
 const anything: Schemas = { of: () => undefined, problems: () => [] };
 
 /** `instruction cancel`, `signal visa` */

@@ -73,7 +73,7 @@ describe('an order played on another definition with the answers of its own hist
 
   test('F-161: is not said to end alone by a retry whose answer nobody knows', async (context) => {
     const { desk, orderId } = await blocked(context);
-    const why = 'Nothing tells how another request would be answered.';
+    const why = 'The history has no recorded answer for this request of the changed workflow.';
     assert.deepEqual(await replayed(desk, orderId, retried), { ends: 'person', why, path: 'order/label-again/label' });
   });
 
