@@ -87,8 +87,7 @@ class Play {
     if (requestIdOf(subject.orderId, path, local) !== requestId) return undefined;
     if (confirming) return person('Nothing tells whether a request had an effect.', path);
     const found = this.answers.next(path);
-    if (found === 'none')
-      return person('The history has no recorded answer for this request of the changed workflow.', path);
+    if (found === 'none') return person('The history has no recorded answer for this request of the changed workflow.', path);
     if (found === 'silence') return person('No answer came.', path);
     this.isAssumed ||= found === 'new';
     const reply = found === 'new' ? this.assumed(path, agent, operation) : found;

@@ -21,6 +21,8 @@ type Sent = Extract<Observation, { type: 'sent' }>;
 export function keptFirst({ toleranceMs, now }: Setting): Law {
   /** Messages that met a lock, by id. A message leaves the map when its order is unlocked, when it is requeued, and as a dead letter. */
   const met = new Map<string, Met>();
+  /** Messages that were delivered before the lock, too. The process of that delivery may find that they change nothing, and acknowledge them. */
+  const metBefore = new Set<string>();
   /** Orders that were damaged or written by a newer program: their messages are judged by other laws. */
   const unreadable = new Set<string>();
   const forget = (isMeant: (each: Met, messageId: string) => boolean): void => {
@@ -45,7 +47,8 @@ export function keptFirst({ toleranceMs, now }: Setting): Law {
         for (const { messageId, body } of observation.messages) {
           const orderId = lockedFor(observation.queue, body, history);
           met.delete(messageId);
-          if (orderId !== undefined) met.set(messageId, { orderId, queue: observation.queue, body, isKept: false });
+          if (orderId === undefined) metBefore.add(messageId);
+          else if (!metBefore.has(messageId)) met.set(messageId, { orderId, queue: observation.queue, body, isKept: false });
         }
       if (observation.type === 'kept') {
         const { orderId, queue, body } = observation;
