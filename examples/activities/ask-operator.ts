@@ -31,7 +31,7 @@ export const story = `
   ok order/reserve {"reservationId": "r1"}
   == blocked order/approval OperatorAsked
 
-  # Only a person can continue the order. This is the whole answer.
+  # Only a person can continue the order, with this instruction.
 
   answer {"approved": false, "why": "The order was meant for another shop."}
   -> inventory order/reserve/undo key order/reserve/undo/1 attempt 1 with {"reservationId":"r1"}
