@@ -1,6 +1,7 @@
 import type { Fault } from '#core/data/fault';
 import { shortType } from '#core/data/fault';
 import { requestIdFrom } from '#core/data/ids';
+import { isObject, type Json, type JsonObject } from '#core/data/json';
 import { timeText } from '#ports/messages';
 import type { StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
@@ -37,10 +38,7 @@ const withNotes = (journal: readonly JournalEntry[], { notes }: StateRecord): re
 export function entryView(orderId: string, entry: JournalEntry, caller: Caller): { readonly [field: string]: unknown } {
   const fields = Object.entries(withRequestId(orderId, entry)).filter(([field]) => seesAll(caller) || forClients.has(field));
   return Object.fromEntries(
-    fields.map(([field, value]) => [
-      field,
-      times.has(field) ? timeText(value as number) : field === 'fault' ? faultView(value as Fault, caller) : value,
-    ]),
+    fields.map(([field, value]) => [field, field === 'fault' ? faultView(value as Fault, caller) : withTimes(field, value as Json)]),
   );
 }
 
@@ -50,7 +48,20 @@ function withRequestId(orderId: string, entry: JournalEntry): object {
   return { ...rest, requestId: requestIdFrom(orderId, entry.path, attemptId) };
 }
 
-const times = new Set(['at', 'completeBy', 'wakeAt']);
+const times = new Set(['at', 'completeBy', 'wakeAt', 'requestedAt']);
+
+/** Returns a value with its times as text, also the times of the uses of objects that it lists. */
+function withTimes(field: string, value: Json): Json {
+  if (times.has(field) && typeof value === 'number') return timeText(value);
+  if (field === 'masked' && isObject(value)) return mapped(value as JsonObject, (each, name) => withTimes(name, each));
+  if (field !== 'undone' && field !== 'uses') return value;
+  return Array.isArray(value)
+    ? value.map((use) => (isObject(use) ? mapped(use as JsonObject, (each, name) => withTimes(name, each)) : use))
+    : value;
+}
+
+const mapped = (value: JsonObject, change: (each: Json, name: string) => Json): JsonObject =>
+  Object.fromEntries(Object.entries(value).map(([name, each]) => [name, change(each, name)]));
 
 /** Fields for clients. All others are internals, or reasons that operators give for each other. */
 const forClients = new Set([
