@@ -5,8 +5,8 @@ import { UnreadableRecordError } from '#ports/errors';
 import { queueNames, timeText, type Undone } from '#ports/messages';
 import type { Outgoing, Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
-import { notesOf, notNoted } from '#roles/scheduler/inconsistency-report';
-import { decodeInstance } from '#roles/scheduler/instance';
+import { notNoted } from '#roles/scheduler/inconsistency-report';
+import { decodeInstance, type JournalEntry } from '#roles/scheduler/instance';
 import { readableTail } from '#roles/scheduler/readable-tail';
 import { wholeJournal } from '#roles/scheduler/step-report';
 import { causeOfRecovery } from './cause.ts';
@@ -93,10 +93,9 @@ async function hasNoted(orderId: string, about: Pick<Inconsistency, 'id' | 'uses
     const found = await store.load(orderId);
     if (!found) return true;
     const { tail } = decodeInstance(found.state);
-    const newest = wholeJournal([], tail);
+    const isIn = (journal: readonly JournalEntry[]): boolean => notNoted(about, journal) === 'all are noted';
     // The pages are read only if the lines in the instance do not say it.
-    const journal = notesOf(about.id, newest).length > 0 ? newest : wholeJournal(await store.pages(orderId), tail);
-    return notNoted(about, journal) === 'all are noted';
+    return isIn(wholeJournal([], tail)) || isIn(wholeJournal(await store.pages(orderId), tail));
   } catch (error) {
     if (error instanceof UnreadableRecordError) return error.newerUntil === undefined;
     throw error;
