@@ -2,6 +2,7 @@ import type { StepReply } from '#core/data/event';
 import { attemptIdOf } from '#core/data/ids';
 import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
+import { declaresObjects } from '#core/recovery/object-names';
 import { close } from './closing.ts';
 import { confirm, restartedAfterReplacing, undoLate } from './compensation.ts';
 import { isRunToConfirm, possibleUntil } from './confirmation.ts';
@@ -69,7 +70,7 @@ export function answerCanceled(builder: TransitionBuilder, path: string, reply: 
   const local = builder.step(path);
   if (reply.status === 'succeeded') {
     const node = builder.node(path);
-    const hasObjects = isRemote(node) && (node.reads !== undefined || node.writes !== undefined);
+    const hasObjects = isRemote(node) && declaresObjects(node);
     builder.fact({ type: 'LateResult', path, attemptId: attemptIdOf(local), ...(hasObjects ? { output: reply.output } : {}) });
     if (canBeUndone(builder, path)) return undoLate(builder, path, local, reply.output);
     noteDone(builder, path, local, reply.output);

@@ -17,6 +17,9 @@ interface Declared {
 /** The most characters of a full name. A longer one ends in its hash, so that equal names stay equal. */
 export const nameCharactersMax = 256;
 
+/** Whether an operation declares objects. One that does not pays nothing for them. */
+export const declaresObjects = ({ reads, writes }: Declared): boolean => reads !== undefined || writes !== undefined;
+
 /** Returns the objects that an operation has used, each once. A name is left out if neither value has one of its fields. */
 export function usedObjects({ reads = [], writes = [] }: Declared, values: readonly (Json | undefined)[]): UsedObjects {
   const named = (names: readonly string[]) => [...new Set(names.flatMap((name) => objectName(name, values) ?? []))];

@@ -57,10 +57,8 @@ export function inconsistent(draft: Draft, { id, inconsistency }: Extract<Incomi
     const noted = addFacts(draft, [{ type: 'InconsistencyFound', id, cause }]);
     return report(noted, { type: 'report', id, report: inconsistencyReport({ ...inconsistency, uses: standing }) });
   }
-  if (!mask || uses.length === 0)
-    return addFacts(draft, [{ type: 'InconsistencyFound', id, cause, undone: keptOf({ ...inconsistency, uses: news }).uses }]);
-  const masked = addFacts(draft, [
-    { type: 'InconsistencyFound', id, cause, maskedBy: mask.by, masked: keptOf({ ...inconsistency, uses: news }) },
-  ]);
+  const kept = keptOf({ ...inconsistency, uses: news });
+  if (!mask || uses.length === 0) return addFacts(draft, [{ type: 'InconsistencyFound', id, cause, undone: kept.uses }]);
+  const masked = addFacts(draft, [{ type: 'InconsistencyFound', id, cause, maskedBy: mask.by, masked: kept }]);
   return { ...masked, instance: { ...masked.instance, hasMasked: true } };
 }

@@ -33,7 +33,7 @@ export const keptOf = ({ uses, causedBy }: Inconsistency): Pick<Inconsistency, '
   ...(causedBy === undefined ? {} : { causedBy }),
 });
 
-/** An exception names at most this many uses. */
+/** The largest number of uses that an exception or a line names. */
 const usesMax = 16;
 
 /** Returns the report of undone writes that an order has read. */

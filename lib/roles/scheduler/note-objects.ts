@@ -3,7 +3,7 @@ import { isRemote } from '#core/definition/definition';
 import { inputOf, nodeAt } from '#core/definition/program';
 import { withoutSealed } from '#core/definition/sealed';
 import { mask } from '#core/definition/secrets';
-import { usedObjects } from '#core/recovery/object-names';
+import { declaresObjects, usedObjects } from '#core/recovery/object-names';
 import { announcedAs, subjectOf } from '#ports/records';
 import { addFacts, addToOutbox, type Draft } from './draft.ts';
 import type { StoredEntry } from './instance.ts';
@@ -30,7 +30,7 @@ function noted(draft: Draft, { path, output, attemptId }: Done): Draft {
   // In a retry, a step that was done before closes without an attempt, and was noted then.
   if (draft.needs !== undefined || attemptId === undefined || isUndoPath(path)) return draft;
   const node = nodeAt(loaded.program, path);
-  if (!isRemote(node) || !(node.reads || node.writes)) return draft;
+  if (!isRemote(node) || !declaresObjects(node)) return draft;
   const input = inputOf(loaded.program, subjectOf(loaded.order), loaded.instance.state, path);
   const used = usedObjects(node, [input.ok ? withoutSealed(input.value) : undefined, output]);
   const [reads, writes] = [used.reads.filter(isOpen), used.writes.filter(isOpen)];

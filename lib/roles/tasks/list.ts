@@ -6,7 +6,8 @@ import type { TaskKind, TaskRecord, TaskState } from '#ports/tasks';
 import { allSettledOrThrow } from '#ports/util/all-settled';
 import { dayMs, dayOf } from '#ports/util/days';
 import { emptyPage, type FilledPage, fillPage } from '#ports/util/merged-lists';
-import { exceptionIn, groupDays, isEarlyClosing, sortOfTask, taskIn, taskKey } from '#roles/exceptions/records';
+import { storedTask } from '#roles/exceptions/read';
+import { exceptionIn, groupDays, isEarlyClosing, sortOfTask, taskIn } from '#roles/exceptions/records';
 
 export interface TaskFilter {
   /** Absent: open and claimed. */
@@ -155,7 +156,7 @@ async function alike(
   for (let position = after, looked = 0; ; ) {
     const page = emptyPage<ExceptionRecord>(limit - items.length, position);
     const end = await fillPage(store, { lists: [exceptions], order, pick: exceptionIn }, page);
-    const tasks = await allSettledOrThrow(page.items.map(({ orderId, seq }) => taskAt(store, orderId, seq)));
+    const tasks = await allSettledOrThrow(page.items.map((exception) => storedTask(exception, store)));
     items.push(...tasks.flatMap((task) => (task && fits(task) ? [task] : [])));
     position = page.last;
     looked += page.looked;
@@ -163,12 +164,6 @@ async function alike(
     if (items.length >= limit || looked >= lookedMax)
       return { items: byTime(items, order), ...(position === undefined ? {} : { next: position }) };
   }
-}
-
-async function taskAt(store: Ports, orderId: string, seq: number): Promise<TaskRecord | undefined> {
-  const { collection, id } = taskKey(orderId, seq);
-  const document = await store.document(collection, id);
-  return document && !isEarlyClosing(document) ? taskIn(document) : undefined;
 }
 
 /** Sorts tasks by the time at which they are due, or at which they were resolved. */
