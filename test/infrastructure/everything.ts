@@ -184,8 +184,8 @@ async function stuckOrders(roles: Roles): Promise<void> {
 }
 
 /** An entry of the audit of the last day that is over, so that its digest has a part. */
-async function yesterdaysEntry({ outside: { store } }: Roles): Promise<void> {
-  const day = dayOf(Date.now() - 25 * 3_600_000);
+async function yesterdaysEntry({ clock, outside: { store } }: Roles): Promise<void> {
+  const day = dayOf(clock.now() - 25 * 3_600_000);
   assert.equal((await store.putDocument({ collection: collections.audit(day), id: 'e', rev: 1, content: {} }, 0)).outcome, 'written');
 }
 
