@@ -354,7 +354,7 @@ export class Clients {
       const how = { id: `${key}/${mine}`, key: callKey(role, key, { ...decision }), ...seen };
       const rev = () => this.revOf(orderId);
       const { answer, observation } = await instructOnce(system, {
-        ...{ orderId, decision, reason: key, isWrong, rev },
+        ...{ orderId, decision, reason: key, isWrong, rev, now: () => around.timeline.now },
         how: recorded(orderId, decision, how),
       });
       const { outcome } = observation;

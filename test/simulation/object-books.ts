@@ -1,5 +1,6 @@
 import { isAt } from '#core/engine/undo-pages';
 import type { StoredEntry } from '#roles/scheduler/instance';
+import { isMessageDead } from '#testing/laws/undone-messages';
 import { type Undo, undosOf } from '#testing/laws/undone-writes';
 import { stepOf } from '#testing/world/effects';
 import type { History, Tracked } from '#testing/world/history';
@@ -65,7 +66,7 @@ function wrongInUndo(undo: Undo, books: Books): readonly string[] {
   );
   if (!written || closed?.type !== 'ObjectsUsed' || !isSame(written.writes, closed.writes) || isUndoneBefore) return [];
   return history.sound.flatMap(({ orderId, journal }) => {
-    if (orderId === undo.orderId) return [];
+    if (orderId === undo.orderId || isMessageDead(orderId, undo, history)) return [];
     const read = lines.find((line) => {
       if (line.orderId !== orderId || line.at < written.at + toleranceMs || line.at > undo.at - toleranceMs) return false;
       const used = journal.find(

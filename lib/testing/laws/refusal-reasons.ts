@@ -13,9 +13,11 @@ export const refusalReasons = ({ now, toleranceMs, signals }: Pick<Setting, 'now
     if (!observation.isUnchanged || observation.outcome !== 'infeasible') return undefined;
     const order = history.orders.get(observation.orderId);
     if (!order || order.damagedAt !== undefined) return undefined;
-    // The answering host may have another clock. Within the tolerance, its own answer decides whether the time limit has passed.
+    // The answering host may have another clock, and may stand still before its answer. If the time limit passed during the call or within
+    // the tolerance, the answer of the host decides.
     const { endBy = 0 } = order.instance.state;
-    const isExpired = Math.abs(endBy - now()) <= toleranceMs ? observation.reasons.some(saysExpired) : endBy < now();
+    const isUnsure = endBy >= observation.startedAt - toleranceMs && endBy <= now() + toleranceMs;
+    const isExpired = isUnsure ? observation.reasons.some(saysExpired) : endBy < now();
     const expected = reasonsFor(observation, order, { isExpired, signals });
     const isRight = expected === undefined || JSON.stringify(expected) === JSON.stringify(observation.reasons);
     return isRight

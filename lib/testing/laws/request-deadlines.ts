@@ -27,6 +27,8 @@ interface Work {
   isRequeued: boolean;
   /** Deadline of the last heartbeat that was sent. */
   until: number;
+  /** That deadline before a copy of the request was requeued. It holds if the copy that is in work is tried again. */
+  untilBefore: number;
   /** Time left at the first call. */
   leftMs: number;
   /** Up to this deadline, a heartbeat may certainly request more time. */
@@ -81,12 +83,15 @@ class Process {
       case 'sends heartbeat':
         return this.sendsHeartbeat(event, { now, at });
       // A requeued request has the deadline of its message again, and not the one of an earlier heartbeat.
-      case 'requeues':
-        Object.assign(this.workOn(event.requestId), { until: 0, isRequeued: true });
+      case 'requeues': {
+        const work = this.workOn(event.requestId);
+        Object.assign(work, { until: 0, untilBefore: Math.max(work.until, work.untilBefore), isRequeued: true });
         return undefined;
+      }
       case 'heartbeat sent': {
         const work = this.workOn(event.requestId);
-        if (!work.isRequeued) work.until = Math.max(work.until, Date.parse(event.completeBy));
+        const changed = work.isRequeued ? 'untilBefore' : 'until';
+        work[changed] = Math.max(work[changed], Date.parse(event.completeBy));
         return undefined;
       }
       default:
@@ -100,6 +105,7 @@ class Process {
       hasHeartbeat: false,
       isRequeued: false,
       until: 0,
+      untilBefore: 0,
       leftMs: 0,
       last: Number.NaN,
     };
@@ -125,8 +131,10 @@ class Process {
     }
     // If two deliveries are processed at the same time, it is not visible which of them sent a heartbeat.
     const from = work.deliveries === 1 ? Math.max(least, work.until) : least;
-    if (completeBy >= from - roundingMs && completeBy <= Math.max(most, work.until) + roundingMs) return undefined;
-    return `calls its service for request ${requestId} with the deadline ${completeBy}, expected ${from} to ${Math.max(most, work.until)}`;
+    // A requeued request begins with its first try. So a later try may be one of another copy, which this process has had all the time.
+    const to = Math.max(most, work.until, tries > 1 ? work.untilBefore : 0);
+    if (completeBy >= from - roundingMs && completeBy <= to + roundingMs) return undefined;
+    return `calls its service for request ${requestId} with the deadline ${completeBy}, expected ${from} to ${to}`;
   }
 
   private callEnded({ call, how, isStopping, stoodStillUntil }: CallEnded, now: number): string | undefined {

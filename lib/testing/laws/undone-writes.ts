@@ -8,6 +8,7 @@ import type { History, Tracked } from '#testing/world/history';
 import { type Law, on, type Setting } from './law.ts';
 import { type Use, type Uses, usesIn, wrongUses } from './object-uses.ts';
 import { beginsRecovery, scopeOf } from './recoveries.ts';
+import { isMessageDead, keepDeadUndone } from './undone-messages.ts';
 
 type Found = Extract<StoredEntry, { type: 'InconsistencyFound' }>;
 
@@ -33,7 +34,8 @@ export function undoneWrites({ toleranceMs, now }: Pick<Setting, 'toleranceMs' |
   const noted = new Map<string, number>();
   return {
     name: 'undone writes',
-    after: on(['written', 'object noted'], (observation, history) => {
+    after: on(['written', 'object noted', 'dead-lettered'], (observation, history) => {
+      if (observation.type === 'dead-lettered') return keepDeadUndone(observation.message, history);
       if (observation.type === 'object noted') {
         const { object, use } = observation;
         noted.set(keyOf({ ...use, object }), now());
@@ -102,7 +104,8 @@ function wrongInOrder(order: Tracked, known: Known): readonly string[] {
     const { must, may } = readsOf(orderId, undo, known);
     const name = `order ${orderId} and the undo of ${undo.path} of ${undo.orderId} at ${undo.at}`;
     if (isNotedTwice(told, may)) return [`${name}: it has noted the undo ${told.length} times`];
-    if (told.length === 0 && must.length > 0) return [`${name}: it has read ${must[0]?.object} before, and does not know it`];
+    if (told.length === 0 && must.length > 0 && !isMessageDead(orderId, undo, known.history))
+      return [`${name}: it has read ${must[0]?.object} before, and does not know it`];
     return told.length > 0 && may.length === 0 ? [`${name}: it has read nothing of it, and noted the undo`] : [];
   });
   const unknown = lines

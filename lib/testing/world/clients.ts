@@ -87,6 +87,8 @@ interface Instruction {
   readonly isWrong?: boolean;
   /** Returns how often the order was written. */
   rev(): number | undefined;
+  /** Returns the time of the world. */
+  now(): number;
 }
 
 /** The solution of the operator's decisions. */
@@ -111,12 +113,12 @@ export const recorded = (orderId: string, decision: Decision, how: Parameters<In
 /** Gives an instruction once, and returns the answer with its observation. */
 export async function instructOnce(
   { scheduler }: System,
-  { orderId, decision, reason, how, isWrong = false, rev }: Instruction,
+  { orderId, decision, reason, how, isWrong = false, rev, now }: Instruction,
 ): Promise<{ readonly answer: InstructionAnswer; readonly observation: Extract<Observation, { type: 'instructed' }> }> {
-  const revAtStart = rev();
+  const [revAtStart, startedAt] = [rev(), now()];
   const answer = await scheduler.instruct(orderId, decision, how).catch(unreadable);
   const about = { orderId, decision, reason, id: how.id, outcome: answer.outcome };
-  const judged = { revAtStart, isUnchanged: revAtStart === rev(), isInvalid: isWrong };
+  const judged = { revAtStart, startedAt, isUnchanged: revAtStart === rev(), isInvalid: isWrong };
   const observation = { type: 'instructed', ...about, ...judged, reasons: reasonsIn(answer) } as const;
   return { answer, observation };
 }

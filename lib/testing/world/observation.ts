@@ -65,9 +65,9 @@ export type Observation =
   /** An operator decided on the revision `seenRev` of an order, with this answer. */
   | { readonly type: 'decided'; readonly orderId: string; readonly reason: string; readonly seenRev: number; readonly answer: Instructed }
   /**
-   * The answer to an instruction or a signal. `reason`: its unique name. `id`: the id of this try. `revAtStart`: the order's revision
-   * when the try began, undefined without an order. `isUnchanged`: whether that is still its revision. `isInvalid`: whether its payload
-   * or its answer to a question does not fit the workflow.
+   * The answer to an instruction or a signal. `reason`: its unique name. `id`: the id of this try. `startedAt`: the time when the try
+   * began. `revAtStart`: the order's revision then, undefined without an order. `isUnchanged`: whether that is still its revision.
+   * `isInvalid`: whether its payload or its answer to a question does not fit the workflow.
    */
   | {
       readonly type: 'instructed';
@@ -77,6 +77,7 @@ export type Observation =
       readonly id: string;
       readonly outcome: Instructed['outcome'] | 'unreadable';
       readonly revAtStart: number | undefined;
+      readonly startedAt: number;
       readonly isUnchanged: boolean;
       readonly isInvalid: boolean;
       /** The reasons of a refusal. */
