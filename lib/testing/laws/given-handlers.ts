@@ -23,7 +23,9 @@ export function givenHandlers(): Law {
       const count = began.get(orderId) ?? 0;
       began.set(orderId, count + started.length);
       const amends = newFacts.some((fact) => fact.type === 'InstructionGiven' && fact.kind === 'amend');
-      if (amends && after.processState !== record.processState && after.processState !== 'Error')
+      // What became due before the amendment happens in the same write: a timer or the deadline of a canceled step may end the order.
+      const isDue = record.nextDueAt !== null && record.nextDueAt <= after.updatedAt;
+      if (amends && !isDue && after.processState !== record.processState && after.processState !== 'Error')
         return `order ${orderId}: an amendment led from ${record.processState} to ${after.processState}`;
       const given = before.state.amended?.handle ?? [];
       const blocked = newFacts.find((fact) => fact.type === 'OrderBlocked');
