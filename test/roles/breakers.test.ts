@@ -125,15 +125,19 @@ describe('the circuit guard of a service', () => {
     const { store, database } = openEmbedded(':memory:', { clock });
     context.after(() => database.close());
     const reads: string[] = [];
+    /** Functions that run between the answers of the store and the moments at which the process continues, one for each read. */
+    const stillness: (() => Promise<void>)[] = [];
     const breakers = {
       ...store,
-      breaker: (agent: string) => {
+      breaker: async (agent: string) => {
         reads.push(agent);
-        return store.breaker(agent);
+        const answer = await store.breaker(agent);
+        await stillness.shift()?.();
+        return answer;
       },
     };
     const guard = () => new CircuitGuard('bank', { breakers, clock, telemetry: createTelemetry({ level: 'off' }), random: () => 0.5 });
-    return { clock, store, reads, guard };
+    return { clock, store, reads, stillness, guard };
   }
   const call = (orderId: string, client = 'acme') => ({ orderId, client });
   const anyCall = call('any');
@@ -158,6 +162,50 @@ describe('the circuit guard of a service', () => {
     await clock.advance(10_000);
     await (await one.acquirePermit(anyCall, { repeated: false }))?.answered();
     assert.deepEqual(reads, ['bank', 'bank']);
+  });
+
+  test('X-45, F-108: a process that stands still while it reads the breaker reads again, so one of its calls goes first', async (context) => {
+    const { guard, store, reads, stillness, clock } = guards(context);
+    const one = guard();
+    const permit = () => one.acquirePermit(anyCall, { repeated: false });
+    one.arrived();
+    stillness.push(async () => {
+      await store.putBreaker(opened('bank', undefined, clock.now(), 0.5), 0);
+      await clock.advance(30_000);
+    });
+    const permits = await Promise.all([permit(), permit(), permit()]);
+    assert.deepEqual(
+      permits.map((each) => each?.isProbe),
+      [true, undefined, undefined],
+    );
+    assert.deepEqual(reads, ['bank', 'bank']);
+  });
+
+  test('X-45, F-108: messages that arrive after a rest, while the breaker is read for an earlier one, wait for a read of their own', async (context) => {
+    const { guard, store, reads, stillness, clock } = guards(context);
+    const one = guard();
+    const permit = () => one.acquirePermit(anyCall, { repeated: false });
+    one.arrived();
+    const later: ReturnType<typeof permit>[] = [];
+    stillness.push(async () => {
+      await store.putBreaker(opened('bank', undefined, clock.now(), 0.5), 0);
+      await clock.advance(10_000);
+      one.arrived();
+      later.push(permit(), permit());
+    });
+    const first = await permit();
+    const permits = [first, ...(await Promise.all(later))];
+    assert.deepEqual([permits.length, permits.filter((each) => each?.isProbe).length], [3, 1]);
+    assert.equal(permits.filter(Boolean).length, 1);
+    assert.deepEqual(reads, ['bank', 'bank']);
+  });
+
+  test('X-45: when every read of the store is slow, calls of a healthy service go through after three reads', async (context) => {
+    const { guard, reads, stillness, clock } = guards(context);
+    const slow = () => clock.advance(12_000);
+    stillness.push(slow, slow, slow, slow);
+    assert.ok(await guard().acquirePermit(anyCall, { repeated: false }));
+    assert.equal(reads.length, 3);
   });
 
   test('X-45: when one process opens the circuit, the others follow after two failures of their own', async (context) => {

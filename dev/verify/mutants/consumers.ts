@@ -101,7 +101,14 @@ export const consumers: readonly Mutant[] = [
     name: 'an agent that has read the circuit breaker for an old request does not read it for a new one',
     why: 'a read while the channel is closed counts as one after the opening',
     file: 'lib/roles/agent/circuit-guard.ts',
-    find: 'this.isUnread ||= now - this.arrivedAt >= restedMs;',
-    replace: 'this.isUnread ||= this.hasRested;',
+    find: 'if (now - this.arrivedAt >= restedMs) this.rests += 1;',
+    replace: 'if (now - Math.max(this.arrivedAt, this.read.at) >= restedMs) this.rests += 1;',
+  },
+  {
+    name: 'a read of the circuit breaker counts from its end',
+    why: 'a process that stands still during the read takes the old answer for a new one',
+    file: 'lib/roles/agent/circuit-guard.ts',
+    find: 'this.take(await this.options.breakers.breaker(this.agent), moment);',
+    replace: 'this.take(await this.options.breakers.breaker(this.agent), this.moment());',
   },
 ];

@@ -27,10 +27,18 @@ export interface GuardOptions {
 
 /** A breaker that was read longer ago than this is read again, because another process may have changed it. */
 const freshMs = 2_000;
+/** Maximum number of reads for one call. A store that is always slow must not stop calls of a healthy service. */
+const readsMax = 3;
 /** A probe that takes this many times the usual duration shows that the service has not recovered yet. */
 const slowFactor = 3;
 /** Shorter usual durations count as this one, so that a few slow calls of a fast service are normal. */
 const usualMinMs = 1_000;
+
+/** The moment before an access of the store. The answer says nothing about later changes, however late the process continues. */
+interface Moment {
+  readonly at: number;
+  readonly rests: number;
+}
 
 /**
  * The circuit breaker of one agent in one process. It limits calls of the remote service and shares outages with other
@@ -44,10 +52,11 @@ export class CircuitGuard {
   private readonly limit: ConcurrencyLimit;
   /** The breaker unless it is closed; undefined while this process knows of no outage. */
   private known: Breaker | undefined;
-  private readAt = Number.NEGATIVE_INFINITY;
+  /** The moment before the read that returned the present copy. */
+  private read: Moment = { at: Number.NEGATIVE_INFINITY, rests: 0 };
   private arrivedAt = Number.NEGATIVE_INFINITY;
-  /** Messages have arrived after a rest, and the breaker was not read since then. */
-  private isUnread = false;
+  /** Number of arrivals of messages after a rest. */
+  private rests = 0;
   private looking: Promise<void> | undefined;
   private readonly outcomes = new Outcomes();
   /** Moving average of the duration of an answered call. */
@@ -73,7 +82,11 @@ export class CircuitGuard {
   }
 
   private get hasRested(): boolean {
-    return this.isUnread || this.options.clock.now() - Math.max(this.arrivedAt, this.readAt) >= restedMs;
+    return this.rests > this.read.rests || this.options.clock.now() - Math.max(this.arrivedAt, this.read.at) >= restedMs;
+  }
+
+  private get isOld(): boolean {
+    return this.options.clock.now() - this.read.at >= freshMs;
   }
 
   /**
@@ -82,7 +95,7 @@ export class CircuitGuard {
    */
   arrived(): void {
     const now = this.options.clock.now();
-    this.isUnread ||= now - this.arrivedAt >= restedMs;
+    if (now - this.arrivedAt >= restedMs) this.rests += 1;
     this.arrivedAt = now;
   }
 
@@ -94,7 +107,8 @@ export class CircuitGuard {
   /** Whether nobody may call the service for this client now. */
   async isShut(call: CalledFor): Promise<boolean> {
     const { clock } = this.options;
-    if (this.hasRested || (this.known && clock.now() - this.readAt >= freshMs)) await this.look();
+    // The answer of a read is old if the store was slow, or if the process stood still before it continued.
+    for (let reads = 0; reads < readsMax && (this.hasRested || (this.known && this.isOld)); reads++) await this.look();
     return this.phaseNow() === 'open' && !mayProbe(this.known, call.client, clock.now());
   }
 
@@ -147,7 +161,7 @@ export class CircuitGuard {
     // A probe wrote the time of the next probe when it began. Calls that were under way when the breaker opened add no information.
     if (isProbe || this.phaseNow() === 'open') return;
     // A single failure is normal, so the guard reads the breaker only after the second one.
-    if (this.outcomes.failuresInRow > 1 && clock.now() - this.readAt >= freshMs) await this.look();
+    if (this.outcomes.failuresInRow > 1 && this.isOld) await this.look();
     if (this.phaseNow() === 'open' || this.outcomes.isOfOneClient(clock.now())) return;
     // An overloaded service first receives fewer concurrent calls; the breaker opens only if that does not help.
     if (this.phaseNow() === 'half-open' && this.limit.canLower()) {
@@ -184,18 +198,19 @@ export class CircuitGuard {
 
   /** Reads the breaker. Concurrent callers share one read. */
   private look(): Promise<void> {
-    this.looking ??= this.unlessUnavailable(undefined, async () => this.take(await this.options.breakers.breaker(this.agent))).finally(
-      () => {
-        this.looking = undefined;
-      },
-    );
+    const moment = this.moment();
+    const read = async () => this.take(await this.options.breakers.breaker(this.agent), moment);
+    this.looking ??= this.unlessUnavailable(undefined, read).finally(() => {
+      this.looking = undefined;
+    });
     return this.looking;
   }
 
   private write(breaker: Breaker): Promise<boolean> {
+    const moment = this.moment();
     return this.unlessUnavailable(false, async () => {
       const answer = await this.options.breakers.putBreaker(breaker, breaker.rev - 1);
-      this.take(answer.outcome === 'written' ? breaker : (answer.current ?? undefined));
+      this.take(answer.outcome === 'written' ? breaker : (answer.current ?? undefined), moment);
       return answer.outcome === 'written';
     });
   }
@@ -206,21 +221,20 @@ export class CircuitGuard {
       return await work();
     } catch (error) {
       if (isFatal(error)) throw error;
-      this.noteRead();
+      this.read = this.moment();
       this.options.telemetry.log('warn', 'failed to access circuit breaker', { agent: this.agent, error });
       return otherwise;
     }
   }
 
-  private noteRead(): void {
-    this.readAt = this.options.clock.now();
-    this.isUnread = false;
+  private moment(): Moment {
+    return { at: this.options.clock.now(), rests: this.rests };
   }
 
-  private take(breaker: Breaker | undefined): void {
+  private take(breaker: Breaker | undefined, read: Moment): void {
     const { clock } = this.options;
     const before = this.phaseNow();
-    this.noteRead();
+    this.read = read;
     this.last = breaker;
     this.known = phaseOf(breaker, clock.now()) === 'closed' ? undefined : breaker;
     if (before !== 'half-open' && this.phaseNow() === 'half-open') this.limit.reset();

@@ -8,16 +8,31 @@ const freshMs = 2_000;
 const idleMs = 10_000;
 /** Minimum time between two reductions of the number of parallel calls. */
 const loweredForMs = 1_000;
+/** A process relies on the answer of this many slow reads in a row: a slow store must not stop the calls. */
+const slowReadsMax = 3;
+
+/** The moment at which an access of the breaker began, by the clock of the process. An answer shows nothing of later changes. */
+interface Moment {
+  readonly at: number;
+  /** Number of arrivals of messages after a rest, until then. */
+  readonly rests: number;
+}
 
 /** The view that one process has of the service of one agent. Times are of its own clock unless noted. */
 class Process {
   private known: Breaker | undefined;
-  private readAt = Number.NEGATIVE_INFINITY;
+  /** Accesses that were not answered yet. */
+  private readonly begun = new Map<number, Moment>();
+  /** The moment at which the access began that returned the copy. */
+  private read: Moment = { at: Number.NEGATIVE_INFINITY, rests: 0 };
+  private answeredAt = Number.NEGATIVE_INFINITY;
+  /** Reads in a row whose answer was old already, because the store was slow or the process stood still. */
+  private slowReads = 0;
   /** Whether the last read failed. The copy of the breaker is then as old as before that read. */
   private readFailed = false;
   private arrivedAt = Number.NEGATIVE_INFINITY;
-  /** Messages have arrived after a rest, and the breaker was not read since then. */
-  private isUnread = false;
+  /** Number of arrivals of messages after a rest. */
+  private rests = 0;
   /** World time at which another process won the right to probe, or the write failed. */
   private refusedAt: number | undefined;
   /** World time at which it won the right to probe. */
@@ -42,7 +57,7 @@ class Process {
     const phase = phaseOf(this.known, now);
     switch (event.what) {
       case 'messages arrive':
-        this.isUnread ||= now - this.arrivedAt >= idleMs;
+        if (now - this.arrivedAt >= idleMs) this.rests += 1;
         this.arrivedAt = now;
         return undefined;
       case 'calls':
@@ -50,15 +65,19 @@ class Process {
       case 'call ended':
         return this.callEnded(event, now, phase);
       case 'reads breaker':
+        this.begun.set(event.access, this.moment(now));
         return this.reads(now);
       case 'writes breaker':
+        this.begun.set(event.access, this.moment(now));
         if (phase === 'open' && event.breaker.closedAt === null) this.probing.add(event.breaker.rev);
         return undefined;
       case 'store answered':
         return this.breakerRead(event, now, at);
       case 'store failed':
         if (event.isWritten === false) this.refusedAt = at;
-        this.noteRead(now);
+        this.read = this.moment(now);
+        this.answeredAt = now;
+        this.slowReads = 0;
         this.readFailed = true;
         return undefined;
       case 'records intent':
@@ -84,7 +103,8 @@ class Process {
     this.running.add(call);
     if (isProbe) this.probes.add(call);
     if (isAbandoned) return `calls its service for request ${requestId} after its deadline`;
-    if (this.hasRested(now)) return `calls its service for request ${requestId} after a rest without reading the breaker`;
+    if (this.hasRested(now) && !isProbe && this.slowReads < slowReadsMax)
+      return `calls its service for request ${requestId} after a rest without reading the breaker`;
     if (phase === 'open' && !isProbe) return `calls its service for request ${requestId} while the breaker is open`;
     if (phase === 'half-open' && !isProbe && before >= this.allowed)
       return `calls its service for request ${requestId}: ${before + 1} parallel calls while half-open, allowed ${this.allowed}`;
@@ -100,7 +120,7 @@ class Process {
     // The reason for abandoning a call is not visible, so the limit may or may not be lower now. If the process has an old copy of the
     // breaker, it lowers the limit only after its next read.
     else if (how === 'abandoned') this.loweredAt = now;
-    else if (now - this.readAt >= freshMs) this.loweredAt = Number.POSITIVE_INFINITY;
+    else if (now - this.read.at >= freshMs) this.loweredAt = Number.POSITIVE_INFINITY;
     else if (!this.probes.has(call) && this.allowed > 1 && now - this.loweredAt >= loweredForMs) {
       this.allowed = Math.max(1, Math.floor(this.allowed / 2));
       this.loweredAt = now;
@@ -108,42 +128,52 @@ class Process {
   }
 
   private reads(now: number): string | undefined {
-    const agoMs = now - this.readAt;
+    // The time since the beginning of the read before: one that took this long may be followed by another at once.
+    const agoMs = now - this.read.at;
     // A read before an arrival may be older than an opening with a canary.
     if (agoMs < freshMs && !this.isUnread) return `reads the breaker again after only ${agoMs} ms`;
-    const wasClosed = phaseOf(this.known, this.readAt) === 'closed';
+    const wasClosed = phaseOf(this.known, this.answeredAt) === 'closed';
     return wasClosed && !this.readFailed && !this.hasRested(now) && this.failures < 2
       ? 'reads the breaker although its service is well'
       : undefined;
   }
 
-  private breakerRead({ breaker, isWritten }: Extract<AgentEvent, { what: 'store answered' }>, now: number, at: number): undefined {
+  private breakerRead({ access, breaker, isWritten }: Extract<AgentEvent, { what: 'store answered' }>, now: number, at: number): undefined {
     const before = phaseOf(this.known, now);
     if (isWritten === false) this.refusedAt = at;
     if (isWritten && breaker && this.probing.has(breaker.rev)) this.mayProbeAt = at;
     if (before !== 'half-open' && phaseOf(breaker, now) === 'half-open') this.allowed = 1;
     if (this.loweredAt > now) this.loweredAt = now;
     this.known = breaker;
-    this.noteRead(now);
+    this.read = this.begun.get(access) ?? this.moment(now);
+    this.begun.delete(access);
+    this.answeredAt = now;
     this.readFailed = false;
+    const isOld = this.hasRested(now) || (phaseOf(breaker, now) !== 'closed' && now - this.read.at >= freshMs);
+    if (isWritten === undefined) this.slowReads = isOld ? this.slowReads + 1 : 0;
   }
 
-  private noteRead(now: number): void {
-    this.readAt = now;
-    this.isUnread = false;
+  private moment(now: number): Moment {
+    return { at: now, rests: this.rests };
+  }
+
+  /** Whether messages have arrived after a rest, and no read of the breaker has begun since then. */
+  private get isUnread(): boolean {
+    return this.rests > this.read.rests;
   }
 
   /** Whether messages came after a rest, or are at work for so long that the channel may have been closed and opened again. */
   private hasRested(now: number): boolean {
-    return this.isUnread || now - Math.max(this.arrivedAt, this.readAt) >= idleMs;
+    return this.isUnread || now - Math.max(this.arrivedAt, this.read.at) >= idleMs;
   }
 
   private requeues(now: number, at: number, phase: string): string | undefined {
-    const agoMs = now - this.readAt;
+    const agoMs = now - this.read.at;
     if (this.mayProbeAt !== undefined) return 'requeues a request although it won the right to probe';
-    if (phase !== 'closed' && agoMs >= freshMs) return `requeues a request because of a breaker that it read ${agoMs} ms ago`;
     // Another process won the right to probe.
     if (this.refusedAt === at) return undefined;
+    if (phase !== 'closed' && agoMs >= freshMs && this.slowReads < slowReadsMax)
+      return `requeues a request because of a breaker that it read ${agoMs} ms ago`;
     if (phase === 'open' && now >= (this.known?.probeAt ?? 0)) return 'requeues a request although it may probe';
     if (phase === 'half-open' && this.running.size === 0) return 'requeues a request although no call is running';
     return undefined;
@@ -153,7 +183,7 @@ class Process {
 /**
  * A process that knows of an outage does not call the service, except for the one that probes. After the outage each process begins
  * with one call at a time. A healthy process reads the breaker only after a rest between messages; in an outage its copy is at most two
- * seconds old (X-45).
+ * seconds old, counted from the beginning of the read (X-45).
  */
 export const circuitBreakers = (setting: Pick<Setting, 'now' | 'agents'>): Law =>
   lawOfSteadyProcesses('circuit breakers', () => new Process(setting), setting);

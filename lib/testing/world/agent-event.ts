@@ -35,10 +35,10 @@ export type AgentEvent =
   | { readonly what: 'sends heartbeat'; readonly requestId: string; readonly completeBy: string; readonly stoodStillUntil: number }
   | { readonly what: 'heartbeat sent'; readonly requestId: string; readonly completeBy: string }
   /** An access of the circuit breaker in the store. */
-  | { readonly what: 'reads breaker' }
-  | { readonly what: 'writes breaker'; readonly breaker: Breaker; readonly loadedRev: number }
-  /** The store's answer to that access. `isWritten`: whether a write succeeded. */
-  | { readonly what: 'store answered'; readonly breaker: Breaker | undefined; readonly isWritten?: boolean }
+  | { readonly what: 'reads breaker'; readonly access: number }
+  | { readonly what: 'writes breaker'; readonly access: number; readonly breaker: Breaker; readonly loadedRev: number }
+  /** The process continues with the store's answer to that access. `isWritten`: whether a write succeeded. */
+  | { readonly what: 'store answered'; readonly access: number; readonly breaker: Breaker | undefined; readonly isWritten?: boolean }
   | { readonly what: 'store failed'; readonly isWritten?: false }
   /** The intent of an at-most-once request is recorded. */
   | { readonly what: 'records intent'; readonly requestId: string; readonly completeBy: string }

@@ -42,6 +42,7 @@ export class AgentWatch {
   /** The extended deadlines, by request. */
   private readonly extendedUntil = new Map<string, number>();
   private calls = 0;
+  private accesses = 0;
 
   constructor(process: WatchedProcess) {
     this.process = process;
@@ -102,10 +103,11 @@ export class AgentWatch {
 
   async readsBreaker(agent: string, read: () => Promise<Breaker | undefined>): Promise<Breaker | undefined> {
     const record = (event: AgentEvent) => this.process.record(agent, event);
-    record({ what: 'reads breaker' });
+    const access = ++this.accesses;
+    record({ what: 'reads breaker', access });
     try {
       const breaker = await read();
-      record({ what: 'store answered', breaker });
+      record({ what: 'store answered', access, breaker });
       return breaker;
     } catch (error) {
       record({ what: 'store failed' });
@@ -118,11 +120,12 @@ export class AgentWatch {
     write: () => ReturnType<Breakers['putBreaker']>,
   ): ReturnType<Breakers['putBreaker']> {
     const record = (event: AgentEvent) => this.process.record(breaker.agent, event);
-    record({ what: 'writes breaker', breaker, loadedRev });
+    const access = ++this.accesses;
+    record({ what: 'writes breaker', access, breaker, loadedRev });
     try {
       const answer = await write();
       const isWritten = answer.outcome === 'written';
-      record({ what: 'store answered', breaker: isWritten ? breaker : (answer.current ?? undefined), isWritten });
+      record({ what: 'store answered', access, breaker: isWritten ? breaker : (answer.current ?? undefined), isWritten });
       return answer;
     } catch (error) {
       record({ what: 'store failed', isWritten: false });
