@@ -62,7 +62,7 @@ const wellFormed: { readonly [call: string]: CallOptions } = {
   'POST /chaos': { body: { kind: 'kill-scheduler' } },
 };
 
-test('every call is open only to the roles that its row in the table lists, and an order of another client is not found (OWASP API1, API5)', async () => {
+test('every call accepts only the roles that the table of roles lists for it, and an order of another client is not found (OWASP API1, API5)', async () => {
   const { ask, orderInError, deadLetter, keeper } = startApi();
   await keeper.keep();
   await ask('PUT', '/rules/acme', { as: 'admin', ...wellFormed['PUT /rules/{id}'] });
@@ -120,7 +120,7 @@ function addressOf(path: string, id: string): string {
   return path.replace('{id}', id).replace('{name}', name).replace('{version}', '3');
 }
 
-test('a viewer reads what an operator reads, except the audit and the clients, and is refused each change', async () => {
+test('a viewer reads what an operator reads, except the audit and the clients, and each change by a viewer is refused', async () => {
   const { ask, orderInError, deadLetter, keeper, stored } = startApi();
   await keeper.keep();
   await ask('PUT', '/rules/acme', { as: 'admin', ...wellFormed['PUT /rules/{id}'] });
@@ -167,7 +167,7 @@ test('a token of a viewer that is also a client submits and cancels nothing, and
   for (const none of [undefined, 'claims', { claims: true }]) assert.deepEqual(await groupsOf(none), []);
 });
 
-test("another client's order gets the same answer, byte for byte, as one that never existed", async () => {
+test('a request for the order of another client gets the same answer, byte for byte, as one for an order that never existed', async () => {
   const { ask, orderInError } = startApi();
   const orderId = await orderInError('k');
   const never = `ord_${'a'.repeat(52)}`;
@@ -184,7 +184,7 @@ test("another client's order gets the same answer, byte for byte, as one that ne
   }
 });
 
-test('a client cannot give an instruction, register a client or list clients, and the attempt changes nothing', async () => {
+test('a client cannot give an instruction, register a client or list clients, and its attempts change nothing', async () => {
   const { ask, orderInError, stored } = startApi();
   const orderId = await orderInError('k');
   const before = await stored();
@@ -406,7 +406,7 @@ test('an admin registers clients and lists them', async () => {
   assert.deepEqual(await store.clients(), before);
 });
 
-describe('a registration is changed with care', () => {
+describe('a change of a registration', () => {
   const body = { responseChannels: [], senders: ['old'], reason: 'a new client' };
   const evil = { responseChannels: ['redress-response-evil'], senders: ['AROAEVIL:*'], reason: 'none of your business' };
   type Ask = ReturnType<typeof startApi>['ask'];
@@ -436,7 +436,7 @@ describe('a registration is changed with care', () => {
     assert.deepEqual(await store.clients(), before);
   });
 
-  test('one of two admins who have read the same registration changes it', async () => {
+  test('if two admins who have read the same registration change it, one change succeeds', async () => {
     const { ask } = startApi();
     await put(ask, body);
     const answers = await Promise.all([put(ask, body, '"1"'), put(ask, evil, '"1"')]);
@@ -445,7 +445,7 @@ describe('a registration is changed with care', () => {
     assert.deepEqual(first.map(({ status }) => status).toSorted(), [201, 428]);
   });
 
-  test('a program belongs to one client only', async () => {
+  test('a program cannot be registered for two clients', async () => {
     const { ask } = startApi({ issuer: { ...issuer, appClients: new Map([['own-app', 'stack']]) } });
     assert.equal((await put(ask, { ...body, appClients: ['app-1', 'app-2'] })).status, 201);
     for (const app of ['app-2', 'own-app']) {

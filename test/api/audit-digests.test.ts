@@ -57,7 +57,7 @@ const changed = (document: Document, change: JsonObject): JsonObject =>
   ({ ...document, content: { ...document.content, ...change } }) as unknown as JsonObject;
 
 describe('A5: the digests of the audit', () => {
-  test('each day that is over has one, and the log names its hash', async () => {
+  test('each day that is over has a digest, and a line of the log has the hash of the digest', async () => {
     const { api } = await threeDays();
     const { items, next } = await days(api);
     assert.equal(next, null);
@@ -78,7 +78,7 @@ describe('A5: the digests of the audit', () => {
     assert.deepEqual(await api.store.documents(collections.auditDigests, undefined, 10), stored, 'a second run changes nothing');
   });
 
-  test('today has none until an hour after its end, because a slow call may still write its entry', async () => {
+  test('a day has no digest until an hour after its end, because a slow call may still write its entry', async () => {
     const api = startApi();
     await dayWith(api, ['a']);
     await api.clock.advance(-1);
@@ -107,7 +107,7 @@ describe('A5: the digests of the audit', () => {
     assert.deepEqual((await misfits(api)).at(-1), { day, entry: forged.id, problem: 'added' });
   });
 
-  test('a digest that is changed with its entry does not fit its own hash, nor the chain', async () => {
+  test('a digest that somebody changes together with an entry matches neither its own hash nor the chain', async () => {
     const { api, day, entries } = await threeDays();
     const [entry] = entries as [Document];
     await tamper(api, entry, null);
@@ -120,7 +120,7 @@ describe('A5: the digests of the audit', () => {
     assert.deepEqual(await misfits(api), [{ day: '2026-01-03', entry: null, problem: 'digest-before-removed' }]);
   });
 
-  test('a process that crashes while it writes a digest leaves the rest to the next', async () => {
+  test('if a process crashes while it writes a digest, the next process writes the missing digests', async () => {
     const api = startApi();
     await dayWith(api, ['a', 'b']);
     const cut = {
@@ -138,7 +138,7 @@ describe('A5: the digests of the audit', () => {
     );
   });
 
-  test('pages lead through all days, and entries that have expired are not missed', async () => {
+  test('the pages of digests contain all days, and expired entries are not reported as missing', async () => {
     const { api } = await threeDays();
     const seen: string[] = [];
     for (let cursor = ''; ; ) {

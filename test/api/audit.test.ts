@@ -93,7 +93,7 @@ async function pagesOf({ ask }: Api, limit: number): Promise<readonly Entry[]> {
 }
 
 describe('the audit of changes', () => {
-  test('a registration is there with its author, its reason and the values before and after', async () => {
+  test('has a registration with its author, its reason and the values before and after', async () => {
     const api = startApi();
     await put(api, registration);
     const { headers } = await put(api, { ...registration, senders: [], reason: 'it was stolen' }, { 'if-match': '"1"' });
@@ -121,7 +121,7 @@ describe('the audit of changes', () => {
     assert.deepEqual([line.audit, line.message, line.entry], [true, 'audit entry written', (await auditOf(api))[0]]);
   });
 
-  test('an own log gets each line in place of the log of the process, which has it while the own one is away', async () => {
+  test('a separate log for the audit gets each line; while that log is unavailable, the log of the process gets it', async () => {
     const [lines, own]: [string[], object[]] = [[], []];
     let isAway = false;
     const append = async (line: object) => (isAway ? Promise.reject(new Error('away')) : void own.push(line));
@@ -155,7 +155,7 @@ describe('the audit of changes', () => {
 
   for (const [what, { act, isDone }] of Object.entries(actions))
     for (const moment of ['before', 'after'] as const)
-      test(`a process that crashes ${moment} it stores ${what} leaves the change with one entry, or neither`, async () => {
+      test(`a process that crashes ${moment} it stores ${what} leaves the change and one entry, or neither`, async () => {
         const api = startApi();
         const ready = await act(api);
         const restart = crashAt(api.store, moment);
@@ -165,7 +165,7 @@ describe('the audit of changes', () => {
         assert.deepEqual([entries, await isDone(api)], moment === 'after' ? [1, true] : [0, false]);
       });
 
-  test('channels that are opened and closed are there', async () => {
+  test('has each opening and closing of a channel', async () => {
     const api = startApi();
     const turn = (to: string, body: object) => api.ask('POST', `/channels/payment/${to}`, { as: 'operator', body });
     assert.equal((await turn('close', { reason: 'maintenance' })).status, 200);
@@ -179,7 +179,7 @@ describe('the audit of changes', () => {
     assert.equal((open?.['before'] as Entry | undefined)?.['by'], 'olga');
   });
 
-  test('a dead letter that is refused after all has a second entry, which says so', async () => {
+  test('has a second entry for a dead letter whose resolution was refused after its first entry', async () => {
     const api = startApi();
     const id = await api.submitOrder('k');
     const message = await api.deadLetter({ queue: 'wake-ups', body: wakeUpMessage(id, 0) });
@@ -196,7 +196,7 @@ describe('the audit of changes', () => {
     assert.equal(entries[0]?.['requestId'], entries[1]?.['requestId']);
   });
 
-  test('dead letters that are resubmitted or discarded are there, one by one', async () => {
+  test('has an entry for each dead letter that is resubmitted or discarded', async () => {
     const api = startApi();
     const ids = [await api.deadLetter({ queue: 'wake-ups', body: 'torn' }), await api.deadLetter({ queue: 'wake-ups', body: 'torn' })];
     const path = '/channels/wake-ups/dead-letters';
@@ -214,7 +214,7 @@ describe('the audit of changes', () => {
     assert.equal((await auditOf(api, `?target=wake-ups/${ids[0]}`)).length, 1);
   });
 
-  test('instructions of operators are there once they are carried out, and those of clients are not', async () => {
+  test('has the instructions of operators that were carried out, and none of clients', async () => {
     const api = startApi();
     const id = await api.orderInError('k');
     const instruct = (body: object, ifMatch = '"3"') =>
@@ -240,7 +240,7 @@ describe('the audit of changes', () => {
 });
 
 describe('the audit of reads', () => {
-  test('an operator who reads the body of an order is there once in a quarter of an hour', async () => {
+  test('has one entry in a quarter of an hour for an operator who reads the body of an order', async () => {
     const api = startApi();
     const id = await api.submitOrder('k');
     const read = async (as: 'operator' | 'admin' | 'acme', headers = {}) =>
@@ -261,7 +261,7 @@ describe('the audit of reads', () => {
     assert.equal((await auditOf(api)).length, 3);
   });
 
-  test('two processes record one read once, and a process that crashed before its entry leaves it to the next', async () => {
+  test('has one entry for a read that two processes see; if one crashes before the entry, the next read writes it', async () => {
     const first = startApi();
     const second = startApi({ store: first.store, clock: first.clock });
     const id = await first.submitOrder('k');
@@ -281,7 +281,7 @@ describe('the audit of reads', () => {
   });
 });
 
-test('histories, undo plans and dead letters count as reads, and an order counts once', async () => {
+test('the audit has reads of histories, undo plans and dead letters, one entry for each order', async () => {
   const api = startApi();
   const id = await api.submitOrder('k');
   const message = await api.deadLetter({ queue: 'wake-ups', body: 'torn' });

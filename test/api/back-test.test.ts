@@ -20,7 +20,7 @@ test('an operator learns in pages what a rule would have done about the exceptio
   assert.equal((await backTest(api, { rule: { ...rule, priority: 1 }, days: 7, cursor: next })).status, 400);
 });
 
-test('a back-test refuses a rule that does not fit, or is not about exceptions, with the place', async () => {
+test('a back-test refuses a rule that does not fit or is not about exceptions, and names the wrong field', async () => {
   const api = startApi();
   const refused = async (more: object) => (await backTest(api, { rule: { ...rule, ...more }, days: 1 })).json.errors;
   const [wrong] = await refused({ object: { workflow: 'fulfil-order' }, condition: 'order.skuu == "tea"' });

@@ -7,7 +7,7 @@ import { startApi } from './support.ts';
 const operator = { as: 'operator' } as const;
 const because = { ...operator, body: { reason: 'the bank moves' } };
 
-test('F-108: when an operator closes a channel, the list shows who closed it, when and why; after the opening, waiting orders are released', async () => {
+test('F-108: when an operator closes a channel, the list shows who closed it, when and why; when it is opened, its orders continue', async () => {
   const { ask, clock } = startApi();
   const channel = async () => {
     const { json } = await ask('GET', '/channels', operator);
@@ -28,7 +28,7 @@ test('F-108: when an operator closes a channel, the list shows who closed it, wh
   assert.partialDeepStrictEqual(await channel(), { open: true, releasing: false });
 });
 
-test('F-120: each channel shows the number of its dead letters, and from 100 on that there are more', async () => {
+test('F-120: each channel shows the number of its dead letters up to 100, and beyond that only that there are more', async () => {
   const { ask, store } = startApi();
   const counted = async () => {
     const { json } = await ask('GET', '/channels', operator);
@@ -70,7 +70,7 @@ test('F-108: when two operators close a channel at the same time, one closes it,
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409]);
 });
 
-test('F-108: closing a channel needs a reason, and no client may do it', async () => {
+test('F-108: a channel is closed only with a reason, and never by a client', async () => {
   const { ask } = startApi();
   assert.equal((await ask('POST', '/channels/payment/close', { ...operator, body: {} })).status, 422);
   assert.equal((await ask('POST', '/channels/payment/close', { ...because, as: 'acme' })).status, 403);
@@ -87,7 +87,7 @@ test("F-108: the engine's own queues are channels, too: submissions and wake-ups
   assert.equal((await ask('POST', '/channels/submissions/close', because)).status, 200);
 });
 
-test('F-108: with a canary the service counts as away until one request is answered, and no message is received for ten seconds', async () => {
+test('F-108: a channel that is opened with a canary lets one request through; until its answer, the service counts as unavailable', async () => {
   const { ask, clock, store } = startApi();
   await ask('POST', '/channels/payment/close', because);
   const closedAt = clock.now();

@@ -12,7 +12,7 @@ function local() {
   return startApi({ chaos: { ...createExperiments(manualClock(), () => {}), agents: ['payment', 'stock'], samples: () => samples } });
 }
 
-test('a system that is not the host of one machine refuses every experiment, and says which host has them', async () => {
+test('a system that does not run on one machine refuses every experiment, and says which command starts one that does', async () => {
   const { ask } = startApi();
   for (const [method, path, body] of [
     ['GET', '/chaos'],
@@ -26,7 +26,7 @@ test('a system that is not the host of one machine refuses every experiment, and
   assert.equal((await ask('GET', '/session', { as: 'admin' })).json.hasChaos, false);
 });
 
-test('an experiment starts with what should happen and with its sample order, and a person ends it', async () => {
+test('an experiment that is started shows what should happen and its sample order, and a person ends it', async () => {
   const { ask } = local();
   const started = await ask('POST', '/chaos', { as: 'operator', body: { ...drop, sample: 'ok' } });
   assert.deepEqual([started.status, started.json.state, started.json.by], [201, 'waiting', 'olga']);
@@ -37,7 +37,7 @@ test('an experiment starts with what should happen and with its sample order, an
   assert.deepEqual([stopped.json.state, stopped.json.steps.map(({ at }: { at: string | null }) => at)], ['stopped', [null, null, null]]);
 });
 
-test('an experiment that cannot start changes nothing, and its refusal names the place and the remedy', async () => {
+test('an experiment that cannot start changes nothing, and its refusal names the wrong field and the remedy', async () => {
   const { ask } = local();
   const agents = await ask('GET', '/chaos?agent=bank', { as: 'viewer' });
   assert.deepEqual([agents.status, agents.json.errors[0].code], [400, 'unknown-agent']);

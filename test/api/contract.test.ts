@@ -90,7 +90,7 @@ test('every answer conforms to the contract, for every role', async () => {
   assert.ok(checked >= 25, String(checked));
 });
 
-test('a browser gets a page with a strict policy, also where the console is not built', async () => {
+test('a browser gets a page with a strict content security policy, even if the console is not built', async () => {
   const { ask } = startApi();
   const { status, headers, text } = await ask('GET', '/', { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } });
   assert.deepEqual([status, headers.get('content-type')], [200, 'text/html; charset=utf-8']);

@@ -193,7 +193,7 @@ test('a message that no order waits for is not sent, because its effect could fo
   assert.equal(await depth('stock-requests'), 0);
 });
 
-test('F-120: a message is discarded with a reason, which the history shows; the second time it is not found', async () => {
+test('F-120: a message is discarded with a reason, which the history shows; a second discard does not find it', async () => {
   const { orderWith, discard, list, history } = withDeadLetter();
   const { orderId, id } = await orderWith({});
   for (const body of [{}, { reason: ' ' }]) assert.equal((await discard('stock', id, body)).json.errors[0].pointer, '/reason');
@@ -223,7 +223,7 @@ test('F-120: when several operators resolve a message at the same time, one succ
   assert.equal(await depth('stock-requests'), done[0]?.status === 202 ? 1 : 0);
 });
 
-test('F-120: a resubmission that broke off before its send is still listed, says so, and is sent twice only by an operator who confirms', async () => {
+test('F-120: a dead letter whose resubmission broke off is still listed with that fact, and is sent again only if an operator confirms it', async () => {
   const { orderWith, deadLetter, queues, resubmit, show, list, depth, clock, history } = withDeadLetter();
   const { orderId, request } = await orderWith({});
   const id = await deadLetter({ queue: 'stock-replies', body: replyTo(request, { reservationId: 'r-1' }) });
@@ -259,7 +259,7 @@ test('an interrupted resubmission can be discarded, and an interrupted discard c
   assert.deepEqual((await list('stock', '?queue=stock-replies')).items, []);
 });
 
-test('when another host holds the lease of an order, its message is not resolved and does not change', async () => {
+test('when another host holds the lease of an order, a dead letter of that order is not resolved and does not change', async () => {
   const { orderWith, resubmit, discard, store, clock, depth, show } = withDeadLetter();
   const { orderId, id } = await orderWith({});
   const lease = await acquireLease(store, orderId, { holder: 'holder_canary', leaseMs: 8000, clock });

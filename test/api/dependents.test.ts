@@ -42,7 +42,7 @@ async function warehouse() {
   return { ...system, done, drop, receipt, dependents };
 }
 
-test('F-146, F-147, F-151: GET /orders/{id}/dependents shows what depends on a step by data and by control, and who consumed what it wrote', async () => {
+test('F-146, F-147, F-151: GET /orders/{id}/dependents shows what depends on a step by data and by control, and which orders consumed its writes', async () => {
   const { dependents, receipt } = await warehouse();
   const { json } = await dependents('order/book');
   assert.deepEqual(json, {
@@ -58,7 +58,7 @@ test('F-146, F-147, F-151: GET /orders/{id}/dependents shows what depends on a s
   assert.deepEqual((await dependents('order/after/label')).json.scope, ['order/after/label']);
 });
 
-test('F-151: orders that reserve from the lot are consumers of its receipt until it is undone; one of another lot is none', async () => {
+test('F-151: orders that reserve from a lot are consumers of its receipt until that is undone; an order of another lot is not a consumer', async () => {
   const { dependents, receipt, done, drop, ask, answer, clock, scheduler } = await warehouse();
   const open = await drop(2);
   const [b, c] = [await done('b', 'take', '4711', [{}]), await done('c', 'take', '4711', [{}])];
@@ -100,7 +100,7 @@ test('F-148, F-151: the dry run of a recovery lists its scope, its undos and the
   assert.equal((await ask('GET', `/orders/${receipt}`, { as: 'operator' })).json.rev, before);
 });
 
-test('an unknown activity is refused with what is expected, and a client may not ask', async () => {
+test('a request for an unknown activity is refused with the activities that exist, and a request of a client is forbidden', async () => {
   const { dependents, ask, receipt } = await warehouse();
   const { status, json } = await dependents('order/nowhere');
   assert.deepEqual([status, json.errors[0].pointer], [400, '/path']);

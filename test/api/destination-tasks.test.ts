@@ -44,7 +44,7 @@ describe('F-153: the task of a destination that gets no messages', () => {
     assert.equal((await task()).resolution.by, 'olga');
   });
 
-  test('takes no other instruction, and the refusal says what to do; a check changes nothing', async () => {
+  test('is resolved by no other instruction, and the refusal says what to do; a check changes nothing', async () => {
     const { resolve, task, ask } = await unreachable();
     for (const body of [
       { instruction: { kind: 'resubmit' }, reason: 'x' },

@@ -132,7 +132,7 @@ test('A8: behind a REST API a path is decoded once, so no id names another clien
   }
 });
 
-test('behind the gateway even the oddest request gets an answer of the API', async () => {
+test('behind the gateway, even a malformed request gets an answer of the API', async () => {
   const handle = gatewayHandler(startApi().api);
   const headers = { authorization: `Bearer ${tokens.acme}`, 'content-type': 'application/json' };
   const body = JSON.stringify(goodSubmission);
@@ -189,7 +189,7 @@ test('behind the gateway, which decodes the path, no client is mistaken for anot
   assert.equal(await put('/clients/b.2_c-d'), 201);
 });
 
-test('the local server passes on the path as the gateway does', async (context) => {
+test('the local server decodes the path as the gateway does', async (context) => {
   const { api, store } = startApi();
   const telemetry = createTelemetry({ level: 'off' });
   const { url, stop } = await startHttp(gatewayHandler(api), { port: 0, host: '127.0.0.1', telemetry });
@@ -253,7 +253,7 @@ test('a call with a token that is missing or refused is answered before its body
   assert.equal(answer.status, 202);
 });
 
-test('a caller that hangs up during its body is not an error', async (context) => {
+test('a caller that closes the connection while it sends its body causes no error', async (context) => {
   const lines: string[] = [];
   const telemetry = { ...createTelemetry({ level: 'off' }), log: (level: string, what: string) => void lines.push(`${level} ${what}`) };
   const { url, stop } = await startHttp(gatewayHandler(startApi().api), { port: 0, host: '127.0.0.1', telemetry });

@@ -26,7 +26,7 @@ describe('the exceptions of orders', () => {
     assert.ok(!('exceptionId' in (await ask('GET', `/orders/${orderId}`, { as: 'acme' })).json), 'a client sees the type alone');
   });
 
-  test('F-124: are listed by filters, in pages that hold all of them, and with the order handled', async () => {
+  test('F-124: are listed by filters, in pages that leave none out, and the handled ones with who handled them', async () => {
     const { ask, orderInError } = startApi();
     const orderIds: string[] = [];
     for (const key of ['a', 'b', 'c']) orderIds.unshift(await orderInError(key));
@@ -49,7 +49,7 @@ describe('the exceptions of orders', () => {
     assert.deepEqual((await ask('GET', '/exceptions?class=basic-failure', operator)).json.items, []);
   });
 
-  test('are grouped, those with the most open ones first', async () => {
+  test('are grouped; the group with the most open exceptions comes first', async () => {
     const { ask, orderInError } = startApi();
     for (const key of ['a', 'b', 'c']) await orderInError(key);
     const { json } = await ask('GET', '/exceptions/groups', operator);
@@ -59,7 +59,7 @@ describe('the exceptions of orders', () => {
     assert.deepEqual((await ask('GET', '/exceptions/groups?state=handled', operator)).json.items, []);
   });
 
-  test('are for operators and viewers, and a bad call is refused with the name of its parameter', async () => {
+  test('are read by operators and viewers, and an invalid call is refused with the name of its parameter', async () => {
     const { ask } = startApi();
     for (const path of ['/exceptions', '/exceptions/groups', '/exceptions/exc_x_1'])
       assert.equal((await ask('GET', path, { as: 'acme' })).status, 403);
@@ -82,7 +82,7 @@ describe('an exception from outside', () => {
     ask('POST', `/orders/${orderId}/exceptions`, { ...operator, body, ...more });
   const broken = { type: 'GoodsDamaged', message: 'The pallet fell', path: 'order/charge', data: { pallet: 7 } };
 
-  test('F-164: is answered with its id, and again under the same idempotency key; the audit has it once', async () => {
+  test('F-164: gets an id, and the same id for a repeated call under its idempotency key; the audit has it once', async () => {
     const { ask, submitOrder } = startApi();
     const orderId = await submitOrder('k');
     const headers = { 'idempotency-key': 'pallet-7' };
@@ -119,7 +119,7 @@ describe('an exception from outside', () => {
     assert.ok(!shown.text.includes(card), shown.text);
   });
 
-  test('F-164: bad calls name the field and the remedy, and change nothing', async () => {
+  test('F-164: is refused if it is invalid: the answer names the field and the remedy, and nothing changes', async () => {
     const { ask, submitOrder } = startApi();
     const orderId = await submitOrder('k');
     const before = (await ask('GET', `/orders/${orderId}`, operator)).text;
@@ -141,7 +141,7 @@ describe('an exception from outside', () => {
     assert.equal((await ask('GET', `/orders/${orderId}`, operator)).text, before);
   });
 
-  test('F-164: a finished order refuses it with 409 conflict', async () => {
+  test('F-164: is refused by a finished order with 409 conflict', async () => {
     const { ask, submitOrder } = startApi();
     const orderId = await submitOrder('k');
     await ask('POST', `/orders/${orderId}/cancel`, { ...operator, body: { reason: 'not wanted' } });

@@ -38,7 +38,7 @@ describe('an order that an operator exports', () => {
     assert.equal(replay({ ...json.case, journal: json.items }).difference, undefined);
   });
 
-  test('comes page by page, and a page is for the person who asked for the first one', async () => {
+  test('comes in pages, and only the person who requested the first page can read the others', async () => {
     const { ask, page, orderId } = await withOrder();
     const first = (await page('?limit=3')).json;
     const second = await page(`?limit=3&cursor=${first.next}`);
@@ -47,7 +47,7 @@ describe('an order that an operator exports', () => {
     assert.deepEqual([foreign.status, foreign.json.code], [400, 'bad-parameter']);
   });
 
-  test('has no state if that is damaged, and the lines that can be read', async () => {
+  test('has the journal lines that can be read, and no state, if its state is damaged', async () => {
     const { database, page } = await withOrder();
     database.prepare(`UPDATE states SET blob = substr(blob, 1, instr(blob, '"state":')) || 'x'`).run();
     const { case: content, items: journal } = (await page('?limit=100')).json;

@@ -51,7 +51,7 @@ test('the last instruction names the task that it has resolved', () => {
   assert.equal(lastInstructionIn(program, journal(given('suspend')))?.taskId, null);
 });
 
-test('the last instruction names the fault before it, what it says, and the values that it has changed', () => {
+test('the last instruction names the type and the message of the fault before it, and the values that it has changed', () => {
   const standing = { processState: 'Error', outcome: null, suspended: false };
   const said = { before: { ...standing, version: 1 }, after: { ...standing, processState: 'Processing', version: 2 } };
   assert.partialDeepStrictEqual(lastInstructionIn(program, journal(blocked('order/a', 'No'), given('migrate', said))), {
@@ -66,7 +66,7 @@ test('the last instruction names the fault before it, what it says, and the valu
   assert.partialDeepStrictEqual(alone, { faultBefore: null, before: {}, after: {} });
 });
 
-test('an order names the instruction that has ended it, and none if it has ended by itself', () => {
+test('an order names the instruction that has ended it, or no instruction if it ended without one', () => {
   const lines = journal(given('cancel', { reason: 'too late' }), given('suspend'), given('resume'));
   assert.partialDeepStrictEqual(endedByIn('canceled', lines), { kind: 'cancel', by: 'olga', reason: 'too late' });
   assert.equal(endedByIn('completed', lines), undefined);

@@ -7,7 +7,7 @@ const hook = { kind: 'webhook', url: 'https://hooks.example/services/canary', cr
 const body = { members: ['ann', 'ann', 'olga'], notify: [hook], reason: 'the team of claims' };
 
 describe('a group of people', () => {
-  test('F-153: is written by an admin, and audited without the path of its address', async () => {
+  test('F-153: is written by an admin, and the audit has it without the path of its address', async () => {
     const { ask } = startApi({ config });
     const made = await ask('PUT', '/groups/claims', { as: 'admin', body });
     assert.equal(made.status, 201, JSON.stringify(made.json));

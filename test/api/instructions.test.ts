@@ -96,7 +96,7 @@ test('an order whose time limit has passed continues only with a new time limit'
   assert.equal((await instruct({ ...resubmit, completeWithinSeconds: 600 }, current)).status, 202);
 });
 
-test('F-15: when another host holds the lease of an order, the order is locked: the answer says until when, not by whom', async () => {
+test('F-15: when another host holds the lease of an order, an instruction gets 409 locked, with the end of the lease but not its holder', async () => {
   const { instruct, store, clock, orderId, head } = await withOrderInError();
   await acquireLease(store, orderId, { holder: 'holder_canary', leaseMs: 30_000, clock });
   const leased = await head();
@@ -203,7 +203,7 @@ test('F-60: a repeated instruction under its idempotency key is carried out once
   assert.equal((await give({ ...resubmit, reason: 'another one' })).json.code, 'idempotency-key-reused');
 });
 
-test('F-157: the dry run of an infeasible instruction answers 200 with every reason and the graph, also on a finished order', async () => {
+test('F-157: the dry run of an infeasible instruction gets 200 with every reason and the graph, even for a finished order', async () => {
   const { instruct, ask, orderId, head } = await withOrderInError();
   const dryRun = async (body: object) => (await instruct({ reason: 'r', dryRun: true, ...body })).json;
   const { feasible, refusals, effects, graph } = await dryRun({ kind: 'retry-undo' });

@@ -231,7 +231,7 @@ describe('Cognito: a program that a registration names', () => {
     assert.equal((await store.load(json.orderId))?.order.client, 'zenith');
   });
 
-  test('brings no operator with it, and no ID tokens', async () => {
+  test('never counts as an operator, and its ID tokens are refused', async () => {
     const { ask, store } = apiWith(cognito);
     await registerClient(store, { id: 'newbie', appClients: ['new-app'] });
     const statusOf = async (claims: object) => (await ask('GET', '/channels', { token: await signedBy(rsa, claims) })).status;
@@ -241,7 +241,7 @@ describe('Cognito: a program that a registration names', () => {
     assert.equal(await statusOf({ ...newcomer, client_id: 'NEW-APP', sub: 'NEW-APP' }), 401, 'another spelling');
   });
 
-  test('is not refused while the store is away: the answer is 503', async () => {
+  test('gets 503, and is not refused, while the store is unavailable', async () => {
     const { store } = apiWith(cognito);
     const away = Object.assign(Object.create(store), {
       clientOfApp: () => Promise.reject(new StoreUnavailableError('away', { fatal: false })),

@@ -32,24 +32,24 @@ describe('the table of filters', () => {
     [exceptionList, ExceptionQuery],
     [taskList, TaskQuery],
   ] as const) {
-    test(`${list.call}: the reference shows its table`, () => {
+    test(`the reference shows the table of filters of ${list.call}`, () => {
       const section = page.split('\n## ').find((each) => each.startsWith(code(list.call))) ?? '';
       assert.ok(section.includes(tableOf(list)), `docs/reference/lists.md: put this under ${list.call}:\n${tableOf(list)}`);
     });
 
-    test(`${list.call}: the table names every filter of the call`, () => {
+    test(`the table of filters names every filter of ${list.call}`, () => {
       const filters = Object.keys(query.shape).filter((name) => name !== 'limit' && name !== 'cursor');
       assert.deepEqual(list.filters.toSorted(), filters.toSorted());
     });
   }
 
-  test('the first index whose filters are all given serves a list, and the others are checked on each record', () => {
+  test('the first index whose filters are all given serves a list, and the other filters are checked on each record', () => {
     assert.deepEqual(servedBy(orderList, { state: 'Error', client: 'shop', submittedAfter: 1 }), { index: 'inError', checks: ['client'] });
     assert.deepEqual(servedBy(orderList, { state: 'Pending' }), { index: 'byDay', checks: ['state'] });
     assert.deepEqual(servedBy(auditList, { by: 'ada', kind: 'client', since: 1 }), { index: 'byPerson', checks: ['kind'] });
   });
 
-  test('a filter without the one that it needs is refused, and the answer names both', () => {
+  test('a filter without another filter that it needs is refused, and the answer names both filters', () => {
     const list = { ...auditList, needs: { target: 'kind' } };
     assert.equal(refuseUnserved(list, { target: 'o1', kind: 'client' }), undefined);
     const refused = refuseUnserved(list, { target: 'o1' });

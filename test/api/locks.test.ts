@@ -13,7 +13,7 @@ async function withLockedOrder() {
   return { ...system, orderId, locked };
 }
 
-test('F-15: an operator who locks an order gets its new ETag, and everybody else meets 409 locked', async () => {
+test('F-15: an operator who locks an order gets its new ETag, and other people get 409 locked', async () => {
   const { ask, orderId, locked, clock } = await withLockedOrder();
   const lockedUntil = new Date(clock.now() + 60_000).toISOString();
   assert.partialDeepStrictEqual(locked.json, { orderId, heldBy: 'olga', lockedUntil });
@@ -30,7 +30,7 @@ test('F-15: an operator who locks an order gets its new ETag, and everybody else
   assert.equal((await ask('POST', `/orders/${orderId}/instructions`, { as: 'operator', ...instruction })).status, 202);
 });
 
-test('F-22: the holder of a lock or an admin can unlock an order, another operator cannot; to unlock an order without a lock changes nothing', async () => {
+test('F-22: the holder of a lock or an admin can unlock an order, another operator cannot; an unlock of an order without a lock changes nothing', async () => {
   const { ask, orderId } = await withLockedOrder();
   const path = `/orders/${orderId}/lock`;
   const refused = await ask('DELETE', path, { token: otto });

@@ -29,7 +29,7 @@ test('S23: with a thousand steps of 7 KB each, outputs beyond the limit are left
   assert.ok(bytesOf(steps) < lambdaMax);
 });
 
-test('S23: with very many steps, closed steps are left out, never a running one', () => {
+test('S23: with very many steps, closed steps are left out, but running steps never', () => {
   const all = [...listOf(30_000, (index) => step(index, 0)), step(30_000, 10, 'Executing')];
   const { steps, stepsLeftOut } = boundedSteps('ord_x', all);
   assert.equal(steps.at(-1)?.path, 'order/s30000');
@@ -63,7 +63,7 @@ const printing = defineWorkflow('fulfil-order', { version: 1, order: z.object({}
   sequence(...listOf(12, (index) => press.print({}).noUndo().named(`page-${index}`))),
 );
 
-test('S23, F-159: an order with twelve outputs of 200 KB has an answer of bounded length, and a history whose pages leave out none', async () => {
+test('S23, F-159: an order with twelve outputs of 200 KB is shown in bounded length, and the pages of its history leave out no output', async () => {
   const { ask, submitOrder, answer } = startApi({ app: defineApp({ workflows: [printing], agents: [press] }) });
   const orderId = await submitOrder('k', { body: { order: {} } });
   for (let page = 0; page < 12; page++) await answer('press', { status: 'succeeded', output: { text: `${page}`.padEnd(200_000, 'x') } });

@@ -70,7 +70,7 @@ describe('G20: an order of another client', () => {
     assert.equal(sleeps, 0);
   });
 
-  test('is in no list of the client, whatever it filters by', async () => {
+  test('is in no list that the client requests, whatever its filters', async () => {
     const { ask, own } = await twoClients();
     const filters = [
       '',
@@ -95,7 +95,7 @@ describe('G20: an order of another client', () => {
     );
   });
 
-  test('has keys of its own: the same idempotency key and reference of two clients are two orders', async () => {
+  test('has idempotency keys of its own: two clients with the same key and reference have two orders', async () => {
     const { theirs, own, ask } = await twoClients();
     assert.ok(!Object.values(theirs).includes(own));
     const other = await ask('POST', '/orders', {
@@ -127,7 +127,7 @@ describe('G20: a cursor', () => {
     return { ...api, cursors, orderId, first, second };
   }
 
-  test('a foreign cursor is refused like one that was invented: of another client, list, order or filter', async () => {
+  test('is refused like an invented one if it belongs to another client, list, order or filter', async () => {
     const api = await withCursors();
     const { cursors, orderId, first, second } = api;
     const invented = (path: string): Try => ['GET', `${path}cursor=WzFd.${'A'.repeat(43)}`];
@@ -183,7 +183,7 @@ describe('G20: channels, dead letters and registrations', () => {
     }
   });
 
-  test('the response channel of another client is refused like one that nobody has', async () => {
+  test('a client that names the response channel of another client gets the same refusal as for one that does not exist', async () => {
     const api = startApi();
     await registerClient(api.store, { id: 'acme', responseChannels: ['redress-response-acme'], senders: [] });
     const naming = (responseChannel: string): Try => [
@@ -218,7 +218,7 @@ describe('G20: waiting calls', () => {
     return started;
   }
 
-  test('calls of one client take no place of another client', async () => {
+  test('calls of one client use none of the places of another client', async () => {
     const api = await twoClients();
     const many = Array.from({ length: waitersMax.perCaller + 2 }, () => ({ as: 'acme' as const, orderId: api.theirs.running }));
     const all = await waiting(api, [...many, { as: 'other', orderId: api.own }]);
@@ -230,7 +230,7 @@ describe('G20: waiting calls', () => {
     await Promise.all(all.map(({ answer }) => answer));
   });
 
-  test('calls of a client take no place of the operator who has the same name', async () => {
+  test('calls of a client use none of the places of an operator of the same name', async () => {
     const api = startApi();
     const olga = await issuer.sign({ role: 'client', client: 'olga' });
     const { json } = await api.ask('POST', '/orders', { token: olga, headers: { 'idempotency-key': 'k' }, body: goodSubmission });

@@ -51,7 +51,7 @@ describe('the overview', () => {
     assert.ok(!text.includes(card));
   });
 
-  test('counts the tasks of the person who asks, and those that are late', async () => {
+  test('counts the tasks of the person who reads it, and the overdue tasks', async () => {
     const { ask, store, keeper, clock } = startApi();
     const sort = (index: number) => sortKey(clock.now() + index, `t${index}`);
     for (let index = 0; index < 3; index++)
@@ -122,13 +122,13 @@ describe('the overview', () => {
     assert.deepEqual(await figures(), [1, 67]);
   });
 
-  test('counts stop at ten thousand', () => {
+  test('has counts of at most ten thousand', () => {
     assert.deepEqual([countUpTo(countedMax - 1), countUpTo(countedMax)], [countedMax - 1, { atLeast: countedMax }]);
   });
 });
 
 describe('the workflows', () => {
-  test('are listed with the unfinished orders of each version, also of a version that the app lacks', async () => {
+  test('are listed with the number of unfinished orders of each version, even of a version that the app no longer has', async () => {
     const { ask, submitOrder, orderInError, database } = startApi();
     await orderInError('a');
     const orderId = await submitOrder('b');
@@ -168,7 +168,7 @@ describe('the workflows', () => {
     assert.deepEqual(json.versions, [{ version: 3, live: 3, inApp: true }]);
   });
 
-  test('F-163: a version has its graph with the paths of its steps, and what becomes of each fault', async () => {
+  test('F-163: a version has its graph with the paths of its steps, and the handling of each fault', async () => {
     const { ask, definitions } = startApi();
     const { json } = await ask('GET', '/workflows/fulfil-order/3', operator);
     const definition = definitions.newest('fulfil-order')?.definition;

@@ -89,7 +89,7 @@ describe('an order with a question to a person', () => {
     assert.equal(await stored(), before);
   });
 
-  test('is the only kind that accepts an answer: an order in Error for a fault refuses one', async () => {
+  test('is the only kind of order that accepts an answer: an order that a fault has blocked refuses one', async () => {
     const { orderInError, ask } = startApi();
     const orderId = await orderInError('k');
     const body = { kind: 'resubmit', reason: 'r', answer: 1, dryRun: true };
@@ -164,7 +164,7 @@ describe('an undo that keeps failing', () => {
     );
   });
 
-  test('is what the order waits for, in a list too, from its first failure until a person has marked it', async () => {
+  test('is shown as what the order waits for, in lists too, from its first failure until a person marks it as done', async () => {
     const { refuse, mark, show, ask } = await stuck();
     const waits = async () => [(await show()).waitsFor, (await ask('GET', '/orders', { as: 'operator' })).json.items[0].waitsFor];
     assert.deepEqual(await waits(), [null, null]);
@@ -176,7 +176,7 @@ describe('an undo that keeps failing', () => {
     assert.deepEqual(await waits(), [null, null]);
   });
 
-  test('F-153: is part of an order that is marked as being undone, in a list too, until the undo is over', async () => {
+  test('F-153: belongs to an order that is shown as being undone, in lists too, until the undo is over', async () => {
     const { refuse, mark, instruct, show, ask } = await stuck();
     const marks = async () => [(await show()).undoing, (await ask('GET', '/orders', { as: 'operator' })).json.items[0].undoing];
     assert.deepEqual(await marks(), [true, true]);
@@ -198,7 +198,7 @@ describe('an undo that keeps failing', () => {
     assert.equal((await mark({ path: 'order/charge/undo' })).status, 202);
   });
 
-  test('cannot be marked before it has failed, and an order without one has nothing to mark', async () => {
+  test('cannot be marked before it has failed, and an order without a failing undo has nothing to mark', async () => {
     const { mark, stored } = await stuck();
     const before = await stored();
     const early = await mark();

@@ -107,7 +107,7 @@ test('a blocked order shows the reason and the failed step', async () => {
   );
 });
 
-test('F-08: a client sees its order from outside; operators and admins also see its host', async () => {
+test('F-08: a client sees its order without internals; operators and admins see its host, too', async () => {
   const { ask, orderInError } = startApi();
   const orderId = await orderInError('k');
   const client = await ask('GET', `/orders/${orderId}`, { as: 'acme' });
@@ -185,7 +185,7 @@ test('a secret in the output of an operation is redacted for operators as well',
   }
 });
 
-test('an unchanged order is not sent again', async () => {
+test('an order that has not changed since its ETag is answered with 304 and no body', async () => {
   const { ask, submitOrder, answer } = startApi();
   const orderId = await submitOrder('k');
   const first = await ask('GET', `/orders/${orderId}`, { as: 'acme' });
@@ -273,7 +273,7 @@ test('F-168: the history names each request by its request id', async () => {
   assert.ok(all.every((entry) => !('attemptId' in entry)));
 });
 
-test('F-08: a list shows operators the host of an order, and never a client', async () => {
+test('F-08: a list shows the host of an order to operators, and never to a client', async () => {
   const { ask, submitOrder } = startApi();
   const orderId = await submitOrder('k');
   const own = await ask('GET', '/orders', { as: 'acme' });
@@ -427,7 +427,7 @@ test('a cursor works only unchanged, for the same caller and the same list', asy
     await refused(`/orders?cursor=${forged}`, 'acme', String(forged));
 });
 
-test('X-45: an operator sees whether the service of an agent is away, since when, and when the next probe is due', async () => {
+test('X-45: an operator sees whether the service of an agent is unavailable, since when, and when the next probe is due', async () => {
   const { ask, store, clock } = startApi();
   const openedAt = clock.now();
   const away = { agent: 'payment', rev: 1, openedAt, probeAt: openedAt + 5000, failedProbes: 0, closedAt: null };
@@ -449,7 +449,7 @@ test('X-45: an operator sees whether the service of an agent is away, since when
   assert.deepEqual((await breakers())['payment'], { phase: 'closed' });
 });
 
-test('a client gets neither message nor data of a fault, by any answer or status message', async () => {
+test('no answer and no status message shows a client the message or the data of a fault', async () => {
   const { ask, submitOrder, answer, queues } = startApi();
   await ask('PUT', '/clients/acme', { as: 'admin', body: { senders: [], responseChannels: ['redress-response-acme'], reason: 'new' } });
   const orderId = await submitOrder('k', { body: { ...goodSubmission, responseChannel: 'redress-response-acme' } });

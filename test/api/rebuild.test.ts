@@ -49,7 +49,7 @@ describe('F-160: an operator who has an order rebuilt', () => {
     assert.deepEqual([fault, steps[0].result, taskId ?? null], [null, 'Succeeded', null]);
   });
 
-  test('reads where the journal ends, and nothing is changed', async () => {
+  test('learns where a damaged journal ends, and nothing is changed', async () => {
     const { rebuild, damage, stored } = await withOrder('Error');
     damage(lostLines);
     const before = await stored();
@@ -62,7 +62,7 @@ describe('F-160: an operator who has an order rebuilt', () => {
     assert.deepEqual(await stored(), before);
   });
 
-  test('reads which line differs from what its events lead to', async () => {
+  test('learns which line of the journal differs from what its events lead to', async () => {
     const { rebuild, damage } = await withOrder('Error');
     damage(alteredLine);
     assert.match(
@@ -71,7 +71,7 @@ describe('F-160: an operator who has an order rebuilt', () => {
     );
   });
 
-  test('is refused for an order whose state is what its journal tells, and can compare them', async () => {
+  test('is refused if the state agrees with the journal, and learns that from a dry run', async () => {
     const { rebuild, stored, orderId, ask } = await withOrder('Error');
     const before = await stored();
     const refused = await rebuild(body);
@@ -81,7 +81,7 @@ describe('F-160: an operator who has an order rebuilt', () => {
     assert.deepEqual(await stored(), before);
   });
 
-  test('F-15: waits for the lock of another person, but not for the own one', async () => {
+  test('F-15: is refused while another person has locked the order, but not by their own lock', async () => {
     const { rebuild, damage, orderId, ask } = await withOrder('Error');
     await ask('POST', `/orders/${orderId}/lock`, { as: 'operator', body: { seconds: 60, reason: 'I look into it' } });
     damage(lostState);
@@ -91,7 +91,7 @@ describe('F-160: an operator who has an order rebuilt', () => {
     assert.equal((await rebuild(body)).status, 200);
   });
 
-  test('gives a reason, and no other fields', async () => {
+  test('must give a reason, and may give no other fields', async () => {
     const { rebuild } = await withOrder('Error');
     for (const [given, pointer] of [
       [{}, '/reason'],

@@ -28,7 +28,7 @@ describe('F-123, F-153: the reference of an order', () => {
     assert.deepEqual(items, []);
   });
 
-  test('F-158: is in the items of a bulk run, by whatever filter the run has its orders', async () => {
+  test('F-158: is in the items of a bulk run, whichever filter has chosen its orders', async () => {
     const shop = startBulk();
     const orderId = await blocked(shop, 'lot-4711');
     const without = await shop.orderInError('without');
@@ -45,7 +45,7 @@ describe('F-123, F-153: the reference of an order', () => {
 });
 
 describe('F-158: an item of a bulk run', () => {
-  test('says how an order that failed after the instruction is now, and says nothing of one that passed', async () => {
+  test('shows the present state of an order that failed after the instruction, and no state of an order that passed', async () => {
     const shop = startBulk();
     await shop.ordersInError(2);
     const id = await shop.created({ start: true });

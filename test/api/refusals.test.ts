@@ -75,7 +75,7 @@ const bodies: readonly [string, string | Uint8Array<ArrayBuffer>, number, string
   ],
   ['too large, in many bytes', note(JSON.stringify('\u20ac'.repeat(bytesMax / 3 + 1))), 413, 'too-large'],
 ];
-test('an ambiguous or costly body is refused before its validation', async () => {
+test('a body that is ambiguous or costly to validate is refused before its validation', async () => {
   const { ask, stored } = startApi();
   const before = await stored();
   for (const [why, text, status, code, pointer] of bodies) {
@@ -194,7 +194,7 @@ test('errors are checked in a fixed order: the route, the caller, the form, the 
     assert.equal((await ask(method, where, options)).status, status, JSON.stringify(options));
 });
 
-test('when an order cannot be stored, the answer is 503; a bug is 500 without details', async () => {
+test('when an order cannot be stored, the answer is 503; after a programming error, it is 500 without details', async () => {
   const failing = (error: Error) => new Proxy({} as Store, { get: () => () => Promise.reject(error) });
   const gone = new StoreUnavailableError('/secret/folder is gone', { fatal: true });
   const outages: readonly [Parameters<typeof startApi>[0], number, string][] = [

@@ -54,7 +54,7 @@ test('a change of a rule needs the version that its author has read, and old ver
   );
 });
 
-test('a deleted rule is gone, its versions stay, and a new rule of its id continues them', async () => {
+test('a deleted rule no longer acts, its versions stay, and a new rule with its id continues their numbers', async () => {
   const api = startApi();
   await put(api, declined);
   const headers = { 'if-match': '"1"' };
@@ -98,7 +98,7 @@ test('F-140: a rule that does not fit the workflow is refused with the place and
   assert.deepEqual((await api.ask('GET', '/rules', { as: 'admin' })).json.items, []);
 });
 
-test('a value of an action without expressions fits the whole schema of its receiver, such as the length of a text', async () => {
+test('a value of an action without expressions must match the whole schema of its receiver, such as the length of a text', async () => {
   const Receipt = z.strictObject({ number: z.string().length(8) });
   const agent = defineAgent('till', { pay: operation({ input: z.object({}), output: Receipt, run: () => ({ number: '12345678' }) }) });
   const workflow = defineWorkflow('fulfil-order', { version: 1, order: z.object({}) }, () => sequence(agent.pay({})));
@@ -143,7 +143,7 @@ test('each change of a rule is in the audit, in the transaction of the change', 
   ]);
 });
 
-test('F-129: a rule that the app declares changes in its mode only', async () => {
+test('F-129: a person can change only the mode of a rule that the app declares', async () => {
   const agent = defineAgent('post', { send: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }) });
   const workflow = defineWorkflow('fulfil-order', { version: 1, order: z.object({}) }, () => sequence(agent.send({})));
   const late = defineRule('late', { name: 'Late', event: { kind: 'step-late' }, action: { kind: 'suspend' }, mode: 'dry-run' });
@@ -174,7 +174,7 @@ test('F-129: a rule that the app declares changes in its mode only', async () =>
   );
 });
 
-test('more than 200 rules in force for one kind of event are refused, and one that is off is not', async () => {
+test('a further rule is refused if 200 rules are in force for one kind of event, unless it is off', async () => {
   const api = startApi();
   const { name: _, ...rule } = declined;
   for (let index = 0; index < 200; index++) assert.equal((await put(api, rule, undefined, `r-${index}`)).status, 201);

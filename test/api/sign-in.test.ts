@@ -4,7 +4,7 @@ import { temporaryIssuer } from '#api/local-issuer';
 import { authorizationOf } from '#api/session';
 import { createLocalSignIn } from '#api/sign-in';
 
-test('a code signs in once, only before it expires, and only unchanged', async () => {
+test('a code signs a person in once, only before it expires, and only if it is unchanged', async () => {
   let time = Date.parse('2026-01-01T00:00:00Z');
   const now = () => time;
   const { code, start } = createLocalSignIn(temporaryIssuer({ now }), now);

@@ -70,7 +70,7 @@ describe('a signal from outside', () => {
     assert.equal((await show()).lockedBy, null);
   });
 
-  test('has no further effect under the same key, even after it was consumed or the order has ended', async () => {
+  test('has no second effect under the same key, even after a step has consumed it or the order has ended', async () => {
     const { signal, answer, history } = await withOrder();
     const once = await signal('visa', visa, { key: 'one' });
     assert.equal(once.headers.get('idempotent-replayed'), null);

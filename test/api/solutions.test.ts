@@ -28,7 +28,7 @@ const refusedWith = ({ status, json }: { status: number; json: { errors?: { poin
   [status, json.errors?.map(({ pointer, code }) => `${pointer} ${code}`)] as const;
 
 describe('a solution', () => {
-  test('F-155: is kept from a resolution in the write that resolves the task, without any value of its order', async () => {
+  test('F-155: is stored in the write that resolves a task, without any value of the order', async () => {
     const system = startApi();
     const task = await taskIn(system);
     assert.equal((await resolve(system, task, byHand)).status, 202);
@@ -53,7 +53,7 @@ describe('a solution', () => {
     assert.doesNotMatch(JSON.stringify([kept, audit]), /ch_1|t_1/);
   });
 
-  test('F-157: is kept only with its resolution: a refusal, a dry run and a repeated call keep none', async () => {
+  test('F-157: is stored only if the task is resolved: a refusal, a dry run and a repeated call store none', async () => {
     const system = startApi();
     const { ask } = system;
     const task = await taskIn(system);
@@ -122,7 +122,7 @@ describe('a solution', () => {
     assert.equal(order.steps.find(({ path }: { path: string }) => path === 'order/charge').output.chargeId, 'ch-tea');
   });
 
-  test('F-155: has figures that come from verified resolutions alone, and nobody types them in', async () => {
+  test('F-155: has figures from verified resolutions alone, and a request that contains figures is refused', async () => {
     const system = startApi();
     const { ask } = system;
     await resolve(system, await taskIn(system), { instruction: { kind: 'resubmit' }, saveAs: { name: 'Again' } });
@@ -176,7 +176,7 @@ describe('the suggestions of a task', () => {
     assert.deepEqual(await suggested(system, task), [], 'a resolved task needs none');
   });
 
-  test('F-155: read the order without its secrets', async () => {
+  test('F-155: are evaluated on the order without its secrets', async () => {
     const system = startApi();
     const task = await taskIn(system);
     await put(system, 'by-order', { appliesWhen: 'order.sku == "tea" && order.quantity == 2.0' });
@@ -198,7 +198,7 @@ describe('the suggestions of a task', () => {
 describe('the solutions', () => {
   const body = { name: 'Try again', fingerprints: ['f'], instruction: { kind: 'resubmit' }, reason: 'r' };
 
-  test('F-156: change at run time, each version by one person, and the audit has each change', async () => {
+  test('F-156: are changed at run time; of two people with one version, one changes it; the audit has each change', async () => {
     const { ask } = startApi();
     const put = (more: object, headers = {}) => ask('PUT', '/solutions/again', { ...operator, headers, body: { ...body, ...more } });
     const first = await put({});
@@ -222,7 +222,7 @@ describe('the solutions', () => {
     ]);
   });
 
-  test('F-157: a solution that cannot work is refused with the place and the remedy, and changes nothing', async () => {
+  test('F-157: are refused if they cannot work, with the wrong field and the remedy, and nothing changes', async () => {
     const { ask, stored } = startApi();
     const before = await stored();
     const given: readonly (readonly [object, string])[] = [
@@ -265,7 +265,7 @@ describe('the solutions', () => {
 });
 
 describe('a rule of a solution', () => {
-  test('F-156: does by itself what people did, and its back-test compares both', async () => {
+  test('F-156: gives the instruction that people gave, and its back-test compares both', async () => {
     const system = startApi();
     const { ask } = system;
     const task = await taskIn(system);
@@ -290,7 +290,7 @@ describe('a rule of a solution', () => {
     assert.equal((await ask('PUT', `/rules/${id}`, { as: 'admin', body: { ...content, reason: 'proven' } })).status, 201);
   });
 
-  test('F-156: needs a value or an expression for each parameter, and is refused for what no rule does', async () => {
+  test('F-156: needs a value or an expression for each parameter, and is refused for an instruction that rules cannot give', async () => {
     const { ask } = startApi();
     const put = (id: string, instruction: object, parameters: readonly object[] = []) =>
       ask('PUT', `/solutions/${id}`, {

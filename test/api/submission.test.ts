@@ -17,7 +17,7 @@ test('F-01: an order is accepted with 202 and its id', async () => {
   assert.deepEqual([stored?.order.client, stored?.order.reference, stored?.order.body], ['acme', 'R-1', goodOrder]);
 });
 
-test('F-10: the same submission again gets the first answer byte for byte, whatever has happened since', async () => {
+test('F-10: a repeated submission gets the first answer byte for byte, whatever has happened since', async () => {
   const { ask, store, clock, orderInError } = startApi();
   const orderId = await orderInError('k1');
   const first = await store.load(orderId);
@@ -33,7 +33,7 @@ test('F-10: the same submission again gets the first answer byte for byte, whate
   assert.equal((await store.list({}, undefined, 10)).items.length, 1);
 });
 
-test('F-10: a used key refuses another order, and another client may use the same key', async () => {
+test('F-10: another order under a used key is refused, and another client may use the same key', async () => {
   const { ask, submitOrder, stored } = startApi();
   const mine = await submitOrder('k1');
   const before = await stored();
@@ -45,7 +45,7 @@ test('F-10: a used key refuses another order, and another client may use the sam
   assert.notEqual(await submitOrder('k1', { as: 'other' }), mine);
 });
 
-test('an order that stands beside its wrapper learns that the field "order" is required', async () => {
+test('a submission with the fields of an order at its top is refused: the field "order" is required', async () => {
   const { ask } = startApi();
   const { status, json } = await ask('POST', '/orders', { as: 'acme', headers: { 'idempotency-key': 'k1' }, body: goodOrder });
   const [missing] = json.errors;

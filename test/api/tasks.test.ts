@@ -45,7 +45,7 @@ describe('the tasks of people', () => {
     assert.deepEqual((await system.ask('GET', path, viewer)).json.similar, { open: 1, resolved: 0 });
   });
 
-  test('a person claims a task, and the answer to a second one names the first; the order does not change', async () => {
+  test('a person claims a task, and the refusal of a second person names the first; the order does not change', async () => {
     const system = startApi();
     const { ask } = system;
     const { id, orderId, path, etag } = await taskIn(system);
@@ -68,7 +68,7 @@ describe('the tasks of people', () => {
     assert.deepEqual([released.state, 'assignee' in released, 'claimedAt' in released], ['open', false, false]);
   });
 
-  test('an admin takes a task from a person, and a group gets it back; the audit has each act', async () => {
+  test('an admin gives a claimed task to another person, who gives it to a group; the audit has each change', async () => {
     const system = startApi();
     const { ask } = system;
     const { id, path } = await taskIn(system);
@@ -85,7 +85,7 @@ describe('the tasks of people', () => {
     ]);
   });
 
-  test('the same call with its key again changes nothing more, and another call with that key is refused', async () => {
+  test('a call that is repeated with its key changes nothing, and another call with that key is refused', async () => {
     const system = startApi();
     const { ask } = system;
     const { path } = await taskIn(system);
@@ -137,7 +137,7 @@ describe('the tasks of people', () => {
     assert.deepEqual(pages, [a, b, c, d]);
   });
 
-  test('are resolved with the instruction that lets the order go on, and listed as such', async () => {
+  test('are resolved with the instruction with which their order continues, and are listed as resolved', async () => {
     const system = startApi();
     const { ask } = system;
     const { id, orderId, path, etag } = await taskIn(system);
@@ -157,7 +157,7 @@ describe('the tasks of people', () => {
     assert.deepEqual([refused.status, refused.json.errors[0].detail], [409, 'olga has resolved the task, so it needs nobody any more.']);
   });
 
-  test('F-153: resolved ones come newest first, also those of one fingerprint or order, and on pages', async () => {
+  test('F-153: are listed newest first when resolved, also for one fingerprint or order, and in pages', async () => {
     const system = startApi();
     const { ask, clock, answer, orderInError } = system;
     const decide = async (orderId: string, kind: string) => {
@@ -186,7 +186,7 @@ describe('the tasks of people', () => {
     assert.deepEqual(await idsIn(ask, `?state=resolved&orderId=${orderId}&limit=1`), [second]);
   });
 
-  test('are for operators, and viewers read them; a bad call names the place and changes nothing', async () => {
+  test('are resolved by operators and read by viewers; the refusal of an invalid call names the field, and nothing changes', async () => {
     const system = startApi();
     const { ask } = system;
     const { path } = await taskIn(system);
@@ -247,7 +247,7 @@ describe('a task is resolved', () => {
     assert.equal((await ask('GET', path, operator)).json.verified, 'passed');
   });
 
-  test('once: the same call with its key again gets the same answer, although the task needs nobody any more', async () => {
+  test('once: a call that is repeated with its key gets the first answer, even though the task is resolved', async () => {
     const system = startApi();
     const { path, etag } = await taskIn(system);
     const call = () =>

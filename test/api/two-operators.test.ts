@@ -131,7 +131,7 @@ const toldIn = ({ json }: Answered): string => JSON.stringify([json.errors?.map(
 
 describe(`two operators who decide at the same time, ${races} times each`, () => {
   for (const [name, verb] of Object.entries(verbs))
-    test(`${name}: one wins, and the other reads who won`, async () => {
+    test(`${name}: one call is carried out, and the refusal of the other names who made the first`, async () => {
       const { prepared, send } = withOrders();
       const others = Object.values(instructions);
       const won = { olga: 0, otto: 0 };
@@ -154,7 +154,7 @@ describe(`two operators who decide at the same time, ${races} times each`, () =>
     });
 });
 
-test('two operators who comment on a task at the same time both do, and one who releases it leaves nothing for the other', async () => {
+test('two operators who comment on a task at the same time both succeed; after a release by one, the release by the other is refused', async () => {
   const { prepared, send, ask } = withOrders();
   const comment = (text: string): Verb => ({ path: '/tasks/TASK/comment', body: { text } });
   for (let race = 0; race < races; race++) {
@@ -183,7 +183,7 @@ test('two operators who comment on a task at the same time both do, and one who 
   }
 });
 
-test('F-61: a claim, comments and reminders while a person decides leave the ETag of the order as it was read', async (t) => {
+test('F-61: claims, comments and reminders do not change the ETag that a person needs for a decision', async (t) => {
   const system = await startSystem(app);
   t.after(() => system.stop());
   const submitted = await system.submit({ card: 'c' });

@@ -42,7 +42,7 @@ describe('an order whose state cannot be read', () => {
     }
   });
 
-  test('F-63: gets 409 with that reason if it is damaged', async () => {
+  test('F-63: gets 409 with the reason if it is damaged', async () => {
     const { answers, orderId } = await withState(damaged);
     const all = await answers();
     assert.deepEqual(
@@ -52,7 +52,7 @@ describe('an order whose state cannot be read', () => {
     assert.match(all[0]?.json.errors[0].detail, new RegExp(`^The record of order ${orderId} cannot be read: it is damaged\\.`));
   });
 
-  test('F-10: has its first answer replayed, and refuses another body under its key', async () => {
+  test('F-10: gets its first answer for a repeated submission, and another body under its key is refused', async () => {
     for (const head of [newer, damaged]) {
       const { ask } = await withState(head);
       const again = await ask('POST', '/orders', { as: 'acme', headers, body: goodSubmission });
@@ -67,7 +67,7 @@ describe('an order whose state cannot be read', () => {
     for (const path of [orderId, `ord_${'a'.repeat(52)}`]) assert.equal((await ask('GET', `/orders/${path}`, { as: 'other' })).status, 404);
   });
 
-  test('F-08, F-63: has an unknown client if the order row itself is damaged: an operator gets that reason, and a client not found', async () => {
+  test('F-08, F-63: is not found for any client if the order row is damaged, and operators get 409 with the reason', async () => {
     // The time changes as well, because the store caches the orders that it has read.
     const { answers } = await withState("UPDATE orders SET record = 'x' || record, submittedAt = submittedAt + 1");
     assert.deepEqual(

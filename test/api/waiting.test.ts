@@ -59,7 +59,7 @@ test('a client that waits gets the present state of the order when the waiting t
   assert.deepEqual([json.processState, applied(headers)], ['Processing', 'wait=3']);
 });
 
-test('an order that is blocked is at rest, so the client waits no longer', async () => {
+test('a client that waits for an order gets it at once when the order is blocked', async () => {
   const { orderInError, read } = start();
   const { answer } = await read(`/orders/${await orderInError('k')}?wait=25`);
   assert.equal((await answer).json.processState, 'Error');
@@ -135,7 +135,7 @@ test('the next call of a client with too many waiting calls does not wait: it ge
   assert.equal(applied((await next.answer).headers), 'wait=10', 'the slots are free again');
 });
 
-test('when a process ends with its waiting calls, others can use their places after the longest wait is over', async () => {
+test('when a process ends during waiting calls, other calls can use their places after the longest possible wait', async () => {
   const { submitOrder, read, clock, store } = start();
   const places = Array.from({ length: waitersMax.all }, () => ({ holder: 'gone', until: clock.now() + 30_000 }));
   await store.putDocument({ collection: 'WAITS', id: 'PLACES', rev: 1, content: { places } }, 0);

@@ -46,7 +46,7 @@ const timeText = (at: number): string => new Date(at).toISOString();
 const stepOf = ({ steps }: { steps: readonly Step[] }, name: string): Step | undefined => steps.find((step) => step['name'] === name);
 
 describe('the waits of an order', () => {
-  test('a wait for a signal is a row of the steps for operators, and the state of the order in a list', async () => {
+  test('a wait for a signal is shown to operators among the steps, and in a list as what the order waits for', async () => {
     const { show, inList, signal, answer, after } = await orderOf(
       sequence(waitFor('approval', z.unknown(), { withinSeconds: 60 }), desk.book({})),
     );
@@ -72,7 +72,7 @@ describe('the waits of an order', () => {
     assert.equal((await show()).waitsFor, null);
   });
 
-  test('a signal without a time limit may come at any time, and the list names it if the workflow has only one', async () => {
+  test('a wait without a time limit is shown without an end, and the list names its signal if the workflow has only one', async () => {
     const one = await orderOf(sequence(waitFor('approval', z.unknown())));
     const approval = { kind: 'signal', name: 'approval', path: 'order/approval', until: null };
     assert.deepEqual([(await one.show()).waitsFor, (await one.inList()).waitsFor], [approval, approval]);
@@ -81,7 +81,7 @@ describe('the waits of an order', () => {
     assert.deepEqual((await two.inList()).waitsFor, { kind: 'signal', name: null, path: null, until: null });
   });
 
-  test('a pause, a question and a called order are waits of their own', async () => {
+  test('a pause, a question and a called order are shown as waits, each with its kind', async () => {
     const pause = await orderOf(sequence(delay({ seconds: 90 }).named('pause')));
     const time = { kind: 'time', path: 'order/pause', until: pause.after(90) };
     assert.deepEqual([(await pause.show()).waitsFor, (await pause.inList()).waitsFor], [time, time]);
@@ -103,12 +103,12 @@ describe('the waits of an order', () => {
     assert.match(called.explanation, new RegExp(`the order ${wait.orderId} of part@1 at order/part`));
   });
 
-  test('an order with a step at work beside a wait is not shown as waiting', async () => {
+  test('an order is not shown as waiting if a step is at work at the same time', async () => {
     const { show, inList } = await orderOf(parallel(waitFor('approval', z.unknown()), desk.book({})));
     assert.deepEqual([(await show()).waitsFor, (await inList()).waitsFor], [null, null]);
   });
 
-  test('a client sees no waits, and steps without internals', async () => {
+  test('a client sees no waits, and no internals of steps', async () => {
     const { show, inList } = await orderOf(sequence(waitFor('approval', z.unknown()), desk.book({})));
     const order = await show('acme');
     assert.deepEqual(order.steps, [{ name: 'book', status: 'Initialized', result: null }]);
@@ -117,7 +117,7 @@ describe('the waits of an order', () => {
 });
 
 describe('an order whose agent cannot work', () => {
-  test('names the open circuit breaker, since when the service is away, and the next probe', async () => {
+  test('names the open circuit breaker, the begin of the outage, and the next probe', async () => {
     const { show, inList, store, clock, supervise } = await orderOf(sequence(desk.book({})));
     const openedAt = clock.now();
     await store.putBreaker({ agent: 'desk', rev: 1, openedAt, probeAt: openedAt + 5000, failedProbes: 0, closedAt: null }, 0);
@@ -143,7 +143,7 @@ describe('an order whose agent cannot work', () => {
     );
   });
 
-  test('names who closed its channel, when and why', async () => {
+  test('names the person who closed the channel, the time and the reason', async () => {
     const { show, store, clock } = await orderOf(sequence(desk.book({})));
     const change = { by: 'olga', reason: 'the desk moves', now: clock.now() };
     await closeChannel('desk', 'desk-requests', change, store);
@@ -182,7 +182,7 @@ describe('the time limit of a whole order', () => {
     for (const as of ['acme', 'operator'] as const) assert.equal((await show(as)).endBy, after(3600), as);
   });
 
-  test('is null where the workflow has none, and while the order is suspended', async () => {
+  test('is null if the workflow has none, and while the order is suspended', async () => {
     const free = await orderOf(sequence(desk.book({})), {});
     assert.equal((await free.show()).endBy, null);
     const { show, ask, orderId } = await orderOf(sequence(desk.book({})));

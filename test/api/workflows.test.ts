@@ -21,7 +21,7 @@ interface Item {
 const pathsIn = (items: readonly Item[]): readonly string[] =>
   items.flatMap(({ path, items: inside = [] }) => [...(path === undefined ? [] : [path]), ...pathsIn(inside)]);
 
-test('the graph of a workflow names the path of every step that an order of it shows, and can be laid out', async () => {
+test('the graph of a workflow names the path of every step that its orders show, and can be laid out', async () => {
   const { ask, submitOrder } = startApi();
   const orderId = await submitOrder('k');
   const shown = await ask('GET', `/orders/${orderId}`, { as: 'operator' });

@@ -26,7 +26,7 @@ test('an operator prepares an instruction for many orders, sees which of them ca
   assert.equal((await run('bulk', 'start', id, '--reason', 'too late')).exitCode, 1);
 });
 
-test('W-07: an instruction with --all goes to the orders of --where, after the person has seen how many can follow it', async () => {
+test('W-07: an instruction with --all goes to the orders that match --where, after the person has seen how many can follow it', async () => {
   declined.add('old');
   const blocked = [await system.order('old'), await system.order('old')];
   declined.delete('old');
@@ -42,7 +42,7 @@ test('W-07: an instruction with --all goes to the orders of --where, after the p
   for (const id of blocked) assert.equal((await run('order', 'watch', id)).json.outcome, 'completed');
 });
 
-test('an instruction without an order, or with one and --all, is refused with the remedy', async () => {
+test('an instruction is refused with the remedy if it names no order, or an order and --all', async () => {
   const refused = async (...args: readonly string[]) => (await system.redress(['order', 'resubmit', ...args, '--reason', 'x'])).err;
   assert.match(await refused(), /Give the id of an order, or --all with --where/);
   assert.match(await refused('ord_1', '--all', '--where', 'state=Error'), /not both/);
@@ -51,7 +51,7 @@ test('an instruction without an order, or with one and --all, is refused with th
   assert.match(await refused('--all', '--where', 'color=red'), /state, workflow, fault/);
 });
 
-test('F-158: a run that no failures stop says so, and proposes 5 % of its orders and at least 5', () => {
+test('F-158: a bulk run without a failure limit gets a warning that proposes 5 % of its orders, and at least 5, as the limit', () => {
   const ready = { state: 'ready', kind: 'resubmit', stopAfterFailures: null } as BulkView;
   const proposed = (run: Partial<BulkView>) => withoutStop({ ...ready, ...run })?.match(/--stop-after (\d+)/)?.[1];
   assert.deepEqual(

@@ -6,7 +6,7 @@ import type { Cli } from '#cli/command';
 const hint = (args: readonly string[], isFinal = false, canAsk = false): string =>
   carryOutHint({ args, terminal: { canAsk } as Cli['terminal'] }, isFinal);
 
-test('the hint after a dry run repeats the command with a reason, and with --yes where nobody is asked', () => {
+test('the hint after a dry run repeats the command with a reason, and with --yes if the command cannot ask', () => {
   const skip = ['order', 'skip', 'ord_1', '--dry-run', '--data', `{"note": "it's"}`];
   assert.equal(hint(skip), `To carry it out: redress order skip ord_1 --data '{"note": "it'\\''s"}' --reason '…'`);
   assert.match(hint(skip, true), /--reason '…' --yes$/);
@@ -17,7 +17,7 @@ test('the hint after a dry run repeats the command with a reason, and with --yes
   );
 });
 
-test('the hint after a dry run names no token, and does not repeat what a screen cannot show', () => {
+test('the hint after a dry run contains no token and no characters that a screen cannot show', () => {
   assert.equal(
     hint(['--token', 'ey1', 'order', 'cancel', 'o', '--reason', 'r']),
     'To carry it out: redress --token TOKEN order cancel o --reason r',

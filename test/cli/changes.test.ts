@@ -33,7 +33,7 @@ describe('the messages to a watcher of an order', () => {
     assert.deepEqual(changesBetween(requested, requested), []);
   });
 
-  test('show the number of a further attempt', () => {
+  test('show the number of each attempt after the first', () => {
     assert.deepEqual(changesBetween(requested, order({ steps: [charge({ attempts: 2 })] })), ['charge requested again (attempt 2)']);
   });
 
@@ -42,7 +42,7 @@ describe('the messages to a watcher of an order', () => {
     assert.deepEqual(changesBetween(requested, done), ['charge ok 2.0 s (attempt 2)']);
   });
 
-  test('say of a suspended order which undo keeps failing, and which one a person has marked', () => {
+  test('name the undo of a suspended order that keeps failing, and the one that a person has marked as done', () => {
     const undo = { scope: 'order', done: 0, left: 1, now: 'order/charge' };
     const stuck = [{ path: 'order/charge', attempts: 2, lastFault: null, nextAt: null }];
     const steps = [charge({ path: 'order/charge/undo', name: 'undo of charge', attempts: 2 })];
@@ -54,7 +54,7 @@ describe('the messages to a watcher of an order', () => {
     ]);
   });
 
-  test('count the failures of an undo, and not the request that has no answer yet', () => {
+  test('count the failures of an undo without the request that has no reply yet', () => {
     const said = (attempts: number, nextAt: string | null, isSuspended = false) =>
       failureText({ path: 'order/charge', attempts, lastFault: null, nextAt }, isSuspended);
     assert.equal(said(1, at(9)), 'failed once');

@@ -64,7 +64,7 @@ describe('the script with which a shell completes commands', () => {
     assert.equal(completed('redress order list --st'), '--state');
   });
 
-  test('is refused for another shell, with the shells there are', async () => {
+  test('is refused for another shell, and the message lists the known shells', async () => {
     const { exitCode, err, out } = await redress(['completion', 'tcsh']);
     assert.deepEqual([exitCode, out], [2, '']);
     assert.match(err, /Allowed choices are bash, zsh, fish/);

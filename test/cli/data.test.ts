@@ -14,7 +14,7 @@ describe('the data folder at the command line', () => {
   });
   after(() => system.stop());
 
-  test('alerts lists announcements oldest first, from any number on', async () => {
+  test('alerts lists announcements oldest first, after the number that is given', async () => {
     const orderId = await system.order('empty');
     const { items } = (await system.redress(['alerts', '--json'])).json;
     assert.deepEqual([items[0].seq, items[0].detailType, items[0].detail.orderId], [1, 'Order In Error', orderId]);
@@ -85,7 +85,7 @@ describe('the data folder at the command line', () => {
     assert.equal((await system.redress(['channel', 'receive', 'redress-response-a'])).out, '');
   });
 
-  test('a registration that was read is replaced with the next version', async () => {
+  test('client put replaces a registration by one with the next version', async () => {
     const put = async (sender: string) =>
       (await system.redress(['client', 'put', 'twice', '--sender', sender, '--reason', sender, '--json'])).json;
     assert.deepEqual((await put('AROAX:*')).rev, 1);
@@ -131,7 +131,7 @@ describe('the data folder at the command line', () => {
     assert.match(err, /\/responseChannels\/0 /);
   });
 
-  test('receiving from a queue of the system is refused', async (context) => {
+  test('channel receive takes no message from a queue of the system, and shows its messages with --keep', async (context) => {
     const data = folderFor(context);
     await storeIn(data, ({ queues }) => queues.send([{ queue: 'stock-requests', body: '{"v":1}' }]));
     assert.equal((await redress(['channel', 'receive', 'stock-requests', '--data', data])).exitCode, 2);

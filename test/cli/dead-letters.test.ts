@@ -48,7 +48,7 @@ describe('dead letters at the command line', () => {
     assert.match((await system.redress(['dead-letter', 'list'])).err, /No dead letters match/);
   });
 
-  test('F-120: many are discarded by a filter after a dry run, and one by its id', async () => {
+  test('F-120: dead letters are discarded by a filter after a dry run, and one by its id', async () => {
     const ids = [
       await deadLetter('till-replies', 'torn'),
       await deadLetter('till-replies', 'torn too'),

@@ -47,7 +47,7 @@ describe('instructions at the command line', () => {
     assert.deepEqual([refused.exitCode, refused.err.includes('there is nothing to rebuild')], [1, true], refused.err);
   });
 
-  test('a signal is typed or read from a file and sent once per key; then a question is answered', async () => {
+  test('a signal is given as an argument or in a file, and sent once per key; then a question is answered', async () => {
     const orderId = await submitted();
     const file = join(system.folder, 'visa.json');
     writeFileSync(file, '{"granted": true}');
@@ -66,7 +66,7 @@ describe('instructions at the command line', () => {
     assert.equal((await system.redress(['order', 'signal', orderId, 'visa', '--data', '{"granted": true}'])).exitCode, 1);
   });
 
-  test('a dry run suspends no order; then an order is suspended, keeps a signal, and takes it after it is resumed', async () => {
+  test('a dry run suspends no order; then a suspended order keeps a signal, and accepts it after it is resumed', async () => {
     const orderId = await submitted();
     await system.reaches(orderId, ({ steps }) => steps[1].status === 'Closed');
     const turn = (kind: string, ...more: readonly string[]) =>
@@ -85,7 +85,7 @@ describe('instructions at the command line', () => {
     assert.equal((await system.reaches(orderId, ({ processState }) => processState === 'Error')).fault.type, 'OperatorAsked');
   });
 
-  test('a skip shows its check, wants a confirmation, and closes the question with the given answer', async () => {
+  test('a skip shows its check, requires a confirmation, and closes the question with the given answer', async () => {
     const orderId = await submitted();
     await system.redress(['order', 'signal', orderId, 'visa', '--data', '{"granted": true}']);
     await system.reaches(orderId, ({ processState }) => processState === 'Error');

@@ -28,7 +28,7 @@ describe('redress demo', () => {
     assert.match(err, /1 order is blocked: redress order list --state Error/);
   });
 
-  test('draws a table on a screen, never wider than the screen', async () => {
+  test('draws a table on a terminal, never wider than the terminal', async () => {
     const { out } = await system.redress(['demo', '--samples', samples], { isScreen: true });
     const last = out.slice(out.lastIndexOf('\u001b[3A\u001b[J') + '\u001b[3A\u001b[J'.length).split('\n');
     // biome-ignore lint/suspicious/noControlCharactersInRegex: colours take no room.

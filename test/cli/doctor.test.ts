@@ -13,7 +13,7 @@ describe('the doctor of the command line', () => {
   before(async () => void (system = await runningSystem()));
   after(() => system.stop());
 
-  test('finds a sound system sound, and has nothing to remedy', async () => {
+  test('finds no problem in a system without problems', async () => {
     const sound = await system.redress(['doctor', '--json']);
     assert.equal(sound.exitCode, 0, sound.out);
     const states = sound.json.items.map(({ what, state }: { readonly what: string; readonly state: string }) => `${what} ${state}`);
@@ -32,7 +32,7 @@ describe('the doctor of the command line', () => {
     assert.match((await system.redress(['doctor'])).out, /^ok {7}node +\d+\.\d+\.\d+$/m);
   });
 
-  test('names closed channels, services that are away and dead letters, each with the command that helps', async () => {
+  test('names closed channels, unavailable services and dead letters, each with the command that helps', async () => {
     await system.redress(['channel', 'close', 'till', '--reason', 'the bank moves']);
     await storeIn(system.folder, async ({ store }) => {
       const at = Date.now();
@@ -53,7 +53,7 @@ describe('the doctor of the command line', () => {
     assert.match(out, /^ +npx redress channel open till$/m);
   });
 
-  test('says why a token is refused, and leaves out what it does not allow', async () => {
+  test('says why a token is refused, and leaves out what a token does not allow', async () => {
     const elsewhere = openLocalIssuer(`${system.folder}/other`);
     const doctor = (token: string) => system.redress(['doctor', '--json', '--token', token]);
     const foreign = await doctor(await elsewhere.sign({ role: 'operator' }));
@@ -73,7 +73,7 @@ describe('the doctor of the command line', () => {
   });
 });
 
-test('the doctor of a system that does not answer ends with exit code 3, and says how to start it', async (t) => {
+test('the doctor ends with exit code 3 if the system does not answer, and says how to start the system', async (t) => {
   const folder = folderFor(t);
   const ran = await redress(['doctor', '--json', '--url', 'http://127.0.0.1:9', '--data', folder]);
   assert.equal(ran.exitCode, 3);

@@ -49,7 +49,7 @@ describe('a finished order that has read an undone write, at the command line', 
   });
   after(() => system.stop());
 
-  test('F-152: a workflow handles its exception, and its task says whether that helped', async () => {
+  test('F-152: has an exception that another workflow handles, and its task says whether that helped', async () => {
     const [sale = ''] = sales;
     const refused = await system.redress(['order', 'handle', sale, '--workflow', 'nobody', '--reason', 'r', '--dry-run']);
     assert.equal(refused.exitCode, 1);
@@ -67,7 +67,7 @@ describe('a finished order that has read an undone write, at the command line', 
     assert.deepEqual([outcome, lastInstruction.verified], ['completed', 'passed']);
   });
 
-  test('F-152: another order begins for it if its effects may stand', async () => {
+  test('F-152: is replaced by another order if a person lets its effects stand', async () => {
     const [, sale = ''] = sales;
     const data = ['--data', '{"lot": "4712"}', '--reason', 'the same goods'];
     const refused = await system.redress(['order', 'restart', sale, ...data, '--dry-run']);

@@ -54,11 +54,11 @@ describe('following an order', () => {
     assert.equal(lost.length, 1);
   });
 
-  test('gives up when the system stays away', async () => {
+  test('ends with an error if the system stays unavailable', async () => {
     await assert.rejects(followed(scripted(answer('"1"', 'Processing'), away)), UnreachableError);
   });
 
-  test('does not wait for a system that was never there', async () => {
+  test('does not wait for a system that has never answered', async () => {
     const api = scripted(away);
     await assert.rejects(followed(api), UnreachableError);
     assert.equal(api.requested.length, 1);
@@ -72,7 +72,7 @@ describe('following an order', () => {
   });
 });
 
-test('F-61: an order has an end that somebody wanted if it has completed, was canceled, or was ended by a person', () => {
+test('F-61: the end of an order counts as wanted if it completed, was canceled, or was ended by a person', () => {
   const endedBy = { kind: 'terminate', by: 'olga', at: '2026-01-31T12:00:00Z', reason: 'ordered twice' };
   const isWanted = (outcome: string | null, more: object = {}) => hasWantedEnd({ processState: 'Processed', outcome, ...more });
   assert.deepEqual(

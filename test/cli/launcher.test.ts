@@ -69,7 +69,7 @@ describe('bin/redress.js', () => {
     assert.match((await run('--import', [old, program, 'order', 'list'])).out, /^newer: .*main\.js order list\n$/);
   });
 
-  test('on an old Node, a newer one that npm has not written completely is as good as none', async (context) => {
+  test('on an old Node, a newer one that npm has not written completely is ignored', async (context) => {
     const folder = join(folderFor(context), 'node_modules/redress');
     const build = `../node-${process.platform}-${process.arch}`;
     const program = installedWith(folder, {
@@ -81,7 +81,7 @@ describe('bin/redress.js', () => {
     assert.deepEqual([code, err.includes('needs Node 22.18 or newer')], [2, true]);
   });
 
-  test('passes signals on, so that the system can drain', async (context) => {
+  test('passes signals of the operating system on, so that the system can stop in order', async (context) => {
     const folder = folderFor(context);
     const main =
       "process.on('SIGTERM', () => { process.stdout.write(' drained'); process.exit(0); }); setInterval(() => {}, 1000); process.stdout.write('ready');";

@@ -23,7 +23,7 @@ describe('lists at the command line', () => {
 
   const list = (...more: readonly string[]) => system.redress(['order', 'list', ...more]);
 
-  test('the ids of orders and of exceptions are printed for a shell, one in a line and whole, also on a screen', async () => {
+  test('the option --ids prints whole ids of orders and of exceptions, one in a line, even on a terminal', async () => {
     const { out, err } = await system.redress(['order', 'list', '--ids'], { isScreen: true });
     assert.deepEqual([out, err], [`${blocked}\n${canceled}\n${done}\n`, '']);
     const { exceptionId } = (await system.redress(['order', 'get', blocked, '--json'])).json;
@@ -34,7 +34,7 @@ describe('lists at the command line', () => {
     assert.deepEqual([none.exitCode, none.out, none.err], [0, '', 'No orders match.\n']);
   });
 
-  test('orders are listed by the time of their submission, and exceptions by theirs, as a time or a span before now', async () => {
+  test('orders and exceptions are listed from an earliest time on, given as a time or as a span before now', async () => {
     assert.equal((await list('--ids', '--submitted-since', '1h')).out.split('\n').length, 4);
     assert.equal((await list('--ids', '--submitted-since', '2099-01-01T00:00:00Z')).out, '');
     assert.equal((await list('--submitted-since', 'yesterday')).exitCode, 1);

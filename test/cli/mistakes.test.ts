@@ -333,7 +333,7 @@ test('a person sees the field that is wrong in an order, and the names of the si
   assert.equal(await signal('paid', '{"amount":1}'), `redress: The payload is an option: --data '{"amount":1}'.\n`);
 });
 
-test('an order that names no workflow is refused in an app with several, and the refusal lists them', async (t) => {
+test('an order that names no workflow is refused if the app has several, and the refusal lists the workflows', async (t) => {
   const { startSystem } = await import('redress/testing');
   const { defineAgent, defineApp, defineWorkflow, operation, sequence } = await import('redress');
   const z = await import('zod');

@@ -59,7 +59,7 @@ describe("W-05, F-155: the operator's work at the command line", () => {
     return orderId;
   };
 
-  test('a blocked order whose input is refused names its step, and suggests another input first', async () => {
+  test('a blocked order whose step refused its input is shown with that step, and another input is the first suggestion', async () => {
     const { out, err } = await run('order', 'get', await blocked('00000'));
     assert.match(out, /^input +of order\/ship: \{"address":\{"city":"Berlin","postalCode":"00000"\}\}$/m);
     assert.match(
@@ -68,7 +68,7 @@ describe("W-05, F-155: the operator's work at the command line", () => {
     );
   });
 
-  test('one place of an input is set, and the dry run shows its old and new value and what is not done again', async () => {
+  test('one field of an input is set, and the dry run shows its old value, its new value and the steps that are not repeated', async () => {
     const orderId = await blocked('00000');
     const replace = (...more: readonly string[]) => run('order', 'replace-input', orderId, ...more);
     const set = ['--set', 'address.postalCode=10115'];
@@ -96,7 +96,7 @@ describe("W-05, F-155: the operator's work at the command line", () => {
     );
   });
 
-  test('an order whose undo is stuck names its exception and its task, and its watch says what it waits for', async () => {
+  test('an order whose undo is stuck is shown with its exception, its task and the command that requests the undo again', async () => {
     const orderId = await stuck();
     const order = await system.reaches(orderId, ({ taskId }) => taskId !== undefined);
     const { out, err } = await run('order', 'get', orderId);
@@ -167,7 +167,7 @@ describe("W-05, F-155: the operator's work at the command line", () => {
     assert.match((await run('order', 'list', '--outcome', 'canceled')).out, new RegExp(`^${orderId} +canceled +fulfil-order`, 'm'));
   });
 
-  test('the check of a suspension names the undos that wait, and that of a mark the step that counts as undone', async () => {
+  test('the check of a suspension names the undos that stop, and the check of a mark names the step that counts as undone', async () => {
     const orderId = await stuck();
     const { out } = await run('order', 'suspend', orderId, '--dry-run');
     assert.match(out, /Its undo would stop\. Still to be undone: order\/ship, order\/charge\.$/m);
@@ -181,7 +181,7 @@ describe("W-05, F-155: the operator's work at the command line", () => {
   });
 });
 
-test('the help of an instruction says whether it asks, and names no folder where --data has another meaning', async () => {
+test('the help of an instruction says whether the command asks, and describes no data folder if --data has another meaning', async () => {
   const help = async (...command: readonly string[]) => (await redress([...command, '--help'])).out.replaceAll(/\s+/g, ' ');
   for (const kind of ['mark-compensated', 'cancel', 'skip', 'terminate'])
     assert.match(await help('order', kind), /--yes do not ask; this command cannot be taken back/);
@@ -197,7 +197,7 @@ test('the help of an instruction says whether it asks, and names no folder where
   );
 });
 
-test('a place of an input is dotted or a pointer; text stays text, and other values are JSON', () => {
+test('a field of an input is named with dots or by a pointer; text stays text, and other values are JSON', () => {
   const input = { address: { postalCode: '1', floor: 2 }, items: [{ sku: 'tea' }] };
   const set = (...places: readonly string[]) => withPlaces(input, places);
   assert.deepEqual(set('/address/postalCode=10115', 'address.floor=3', 'items.0.sku=milk', 'note="x"'), {
@@ -210,7 +210,7 @@ test('a place of an input is dotted or a pointer; text stays text, and other val
     assert.throws(() => set(wrong), /--set|has no/, wrong);
 });
 
-test('the likely place of an input is the one that the fault names by its value or its words, and never a masked one', () => {
+test('the suggested field of an input is the one whose value or name the fault mentions, and never a masked one', () => {
   const input = { card: '[secret]', items: [{ sku: 'tea' }], address: { city: 'Bremen', postalCode: '00000' } };
   assert.equal(likelyPlace(input, 'AddressInvalid No such postal code.'), 'address.postalCode');
   assert.equal(likelyPlace(input, 'AddressInvalid Bremen is not in Brandenburg.'), 'address.city');

@@ -93,7 +93,7 @@ describe('orders at the command line', () => {
     );
   });
 
-  test('F-162: an order that began again names the one before, which names the new one', async () => {
+  test('F-162: a restarted order names its former order, which names the new one', async () => {
     const former = await system.order('empty');
     const again = await system.redress(['order', 'restart', former, '--keep-effects', '--reason', 'another card', '--yes']);
     assert.equal(again.exitCode, 0, again.err);
@@ -151,7 +151,7 @@ describe('orders at the command line', () => {
     assert.deepEqual([difference, end.processState], [undefined, 'Error']);
   });
 
-  test('F-157: a person at a terminal is asked before what cannot be taken back, after its check; a script says --yes', async () => {
+  test('F-157: a command that cannot be taken back asks at a terminal, after its check; a script must give --yes', async () => {
     declined.add('never paid');
     const orderId = await system.order('never paid');
     const ends = (kind: string, ...more: readonly string[]) => ['order', kind, orderId, '--reason', 'ordered twice', ...more];
@@ -202,7 +202,7 @@ describe('orders at the command line', () => {
     assert.deepEqual([given.reason, given.by], ['the bank says yes now', 'cli']);
   });
 
-  test('W-05, F-155: an order in Error shows the way to those that are alike, and to what may be done about it', async () => {
+  test('W-05, F-155: an order in Error is shown with the commands that list alike orders and the possible instructions', async () => {
     const { out, err } = await system.redress(['order', 'get', bad]);
     const [, listing = ''] = /^alike +redress (exception list .+)$/m.exec(out) ?? [];
     assert.match((await system.redress(listing.split(' '))).out, new RegExp(`CardDeclined.*${bad}`));
@@ -211,7 +211,7 @@ describe('orders at the command line', () => {
     assert.equal((await system.redress(['order', 'get', good])).err, '');
   });
 
-  test('a finished order has nothing to undo any more, and its plan says so', async () => {
+  test('a finished order has nothing left to undo, and its undo plan says so', async () => {
     const { out } = await system.redress(['order', 'plan', good]);
     assert.equal(out, 'The order is finished (completed), so nothing of it will be undone any more.\n');
   });
@@ -230,7 +230,7 @@ describe('orders at the command line', () => {
     assert.match(err, /401 unauthenticated[\s\S]*--data/);
   });
 
-  test('ids are shortened on a screen, and whole in a pipe', async () => {
+  test('ids are shortened on a terminal, and whole in a pipe', async () => {
     assert.match((await system.redress(['order', 'list'], { isScreen: true })).out, /^ord_[a-z2-7]{8}… /m);
     assert.match((await system.redress(['order', 'list'])).out, /^ord_[a-z2-7]{52} /m);
   });

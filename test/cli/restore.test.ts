@@ -84,7 +84,7 @@ test('F-09: when the items of a table are restored into a new one, every order c
   dynamodb.destroy();
 });
 
-test('F-09: a restore whose tables are missing, the same, or of another program says so and copies nothing', async () => {
+test('F-09: a restore copies nothing, and says why, if a table is missing or belongs to another program, or if both are the same', async () => {
   const { table, variables } = await deployed(app, endpoints);
   const { dynamodb } = clientsAt(endpoints);
   const KeySchema = [{ AttributeName: 'id', KeyType: 'HASH' as const }];

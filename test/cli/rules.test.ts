@@ -59,7 +59,7 @@ test('an admin writes a rule from a file, compares it, and reads its versions', 
   );
 });
 
-test('a rule that does not fit is refused with exit code 1 and its place, and a wrong id with 2', async () => {
+test('a rule that does not fit is refused with exit code 1 and the wrong field, and an invalid id with exit code 2', async () => {
   const file = fileWith('wrong.json', { ...declined, condition: 'order.itm == "tea"' });
   const refused = await system.redress(['rule', 'put', 'wrong', file, '--reason', 'r']);
   assert.equal(refused.exitCode, 1);
@@ -98,7 +98,7 @@ test('a rule is checked against an app without a system, and decides about a sit
   assert.deepEqual((await decided('USD')).candidates[0].why, 'condition-false');
 });
 
-test('a rule is compared with the exceptions of the past, with the figures so far after each page', async () => {
+test('a rule is compared with past exceptions, and the figures so far are printed after each page', async () => {
   const file = fileWith('tested.json', declined);
   const { exitCode, json } = await run('rule', 'back-test', file, '--days', '1');
   assert.deepEqual([exitCode, json], [0, { examined: 0, matched: 0, sameOutcome: 0, differs: 0, items: [] }]);

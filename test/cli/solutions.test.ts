@@ -46,7 +46,7 @@ describe('solutions at the command line', () => {
     assert.match((await run('solution', 'list')).err, /^There are no solutions\. To keep one: redress task resolve/);
   });
 
-  test('F-157: a wrong solution is refused with the place, and a wrong use with what to write', async () => {
+  test('F-157: an invalid solution is refused with the wrong field, and wrong arguments with what to write', async () => {
     const wrong = await put('card', { ...another, parameters: [] });
     assert.deepEqual([wrong.exitCode, /\/instruction\/input\/card/.test(wrong.err)], [1, true], wrong.err);
     for (const [args, said] of [
@@ -64,7 +64,7 @@ describe('solutions at the command line', () => {
     }
   });
 
-  test('F-155: a bulk run gives each order a value of its own, and a literal is refused', async () => {
+  test('F-155: a bulk run requires an expression for a parameter whose value differs by order, and refuses a literal', async () => {
     await put('card', another);
     await system.order('void');
     const preview = (value: string) =>
@@ -74,7 +74,7 @@ describe('solutions at the command line', () => {
     assert.partialDeepStrictEqual(json, { state: 'ready', feasible: 1, infeasible: 0 });
   });
 
-  test('F-156: a rule is made of a solution, with its back-test, and an admin can put it as it is', async () => {
+  test('F-156: a rule is made from a solution, with its back-test, and an admin can store it unchanged', async () => {
     await put('again', { appliesWhen: 'exception.type == "CardDeclined"', instruction: { kind: 'resubmit' } });
     await system.order('void');
     const made = await run('solution', 'rule', 'again');

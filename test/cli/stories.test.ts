@@ -91,10 +91,10 @@ describe('stories of operators at the command line', () => {
     plays(context, 'Resume exactly there, with my change'));
   test('F-59: a person finds the orders that failed for one reason', (context) =>
     plays(context, 'Find the ones that fail for this reason'));
-  test('F-157: a task says that its resolution did not work, and which task came after it', (context) =>
+  test('F-157: a task says that its resolution has failed again, and which task was opened after it', (context) =>
     plays(context, 'Tell me the truth about whether it worked'));
-  test('F-153: a person sees what will be undone, stops the undo, and lets it go on', (context) =>
+  test('F-153: a person sees what will be undone, stops the undo, and lets it continue', (context) =>
     plays(context, 'Let me see and stop the undo'));
-  test('F-155: a person keeps what worked, and the next task suggests it without the values of the first order', (context) =>
+  test('F-155: a person keeps a resolution that worked, and the next task suggests it without the values of the first order', (context) =>
     plays(context, 'Keep what worked for the next time'));
 });

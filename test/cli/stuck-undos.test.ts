@@ -60,7 +60,7 @@ describe('F-153: an order whose undo keeps failing, at the command line', () => 
     return orderId;
   };
 
-  test('shows one number of remaining undos, how often the stuck one has failed, and that its fault is permanent', async () => {
+  test('shows the number of remaining undos, the failures of the stuck one, and that its fault is permanent', async () => {
     const orderId = await stuck();
     const { out, err } = await run('order', 'get', orderId);
     assert.match(out, /^why +Canceled: undoes what was done: .*; 2 more to undo /m);
@@ -71,7 +71,7 @@ describe('F-153: an order whose undo keeps failing, at the command line', () => 
     assert.match(err, /^To request it again now: .*\nTo stop the undo: redress order suspend .*\nIf it was undone by hand: /);
   });
 
-  test('shows the time until the next try of the undo while it is suspended', async () => {
+  test('shows the time until the next request of the undo while the order is suspended', async () => {
     const orderId = await stuck();
     const check = await run('order', 'suspend', orderId, '--dry-run');
     assert.match(check.out, /The undo of order\/ship would be requested again \d+ \w+ after the order is resumed\.$/m);
@@ -81,7 +81,7 @@ describe('F-153: an order whose undo keeps failing, at the command line', () => 
     assert.doesNotMatch(out, /^time left/m);
   });
 
-  test('the check of a resumption names the undos that go on, and the one that is requested again', async () => {
+  test('is checked before it is resumed: the check names the undos that continue, and the one that is requested again', async () => {
     const orderId = await stuck();
     await instruct('suspend', orderId);
     const check = async () => (await run('order', 'resume', orderId, '--dry-run')).out;
@@ -93,7 +93,7 @@ describe('F-153: an order whose undo keeps failing, at the command line', () => 
     assert.doesNotMatch((await run('order', 'get', orderId)).out, /^(time left|next try)/m);
   });
 
-  test('its history says which lines are cut, and shows them whole with --wide and with --json', async () => {
+  test('has a history that says how many lines are cut, and shows them whole with --wide and with --json', async () => {
     const orderId = await system.order('card');
     const reason = 'it has left '.repeat(20).trim();
     assert.equal((await run('order', 'cancel', orderId, '--reason', reason, '--yes')).exitCode, 0);

@@ -22,7 +22,7 @@ describe('tasks at the command line', () => {
   const resolve = (kind: string, ...more: readonly string[]) =>
     system.redress(['task', 'resolve', blocked, kind, '--reason', 'the bank is back', ...more]);
 
-  test('F-61: the open task of a blocked order is listed, and is found by the beginning of its id or of that of its order', async () => {
+  test('F-61: the open task of a blocked order is listed, and is found by the beginning of its id or of the id of its order', async () => {
     const { json } = await system.redress(['task', 'list', '--json']);
     const listed = json.items.find(({ orderId }: { orderId: string }) => orderId === blocked);
     assert.deepEqual([listed.state, listed.fault.type], ['open', 'CardDeclined']);
@@ -76,7 +76,7 @@ describe('tasks at the command line', () => {
     );
   });
 
-  test('F-154: the command asks before a resolution that cannot be taken back, and wants --yes without a terminal', async () => {
+  test('F-154: the command asks before a resolution that cannot be taken back, and requires --yes without a terminal', async () => {
     const unsure = await resolve('skip', '--fields', '{"output":{},"effect":"done"}');
     assert.deepEqual(
       [unsure.exitCode, unsure.err],
@@ -86,7 +86,7 @@ describe('tasks at the command line', () => {
     assert.equal((await resolve('skip', '--fields', '{"output":{},"effect":"done"}', '--yes')).exitCode, 0);
   });
 
-  test('a hint names the next command as the person has typed this one: with npx if npm has started the program', async () => {
+  test('a hint begins with npx if npm has started the program, so that a person can repeat it', async () => {
     const claimed = async (environment: { readonly [name: string]: string }) =>
       (await system.redress(['task', 'claim', 'nobody'], { environment })).err;
     assert.equal(await claimed({}), 'redress: No open task begins with nobody. List the tasks: redress task list\n');
@@ -106,7 +106,7 @@ describe('tasks at the command line', () => {
     assert.equal((await task()).state, 'open');
   });
 
-  test('F-153: the task of a destination without messages is shown, found, checked and acknowledged, and says how to mend it', async (context) => {
+  test('F-153: the task of a destination without messages is shown, found, checked and acknowledged, and says how to correct the destination', async (context) => {
     const { store, database } = openEmbedded(system.folder, { clock: systemClock });
     context.after(() => database.close());
     await createDeadDestinations({ store, clock: systemClock, dueMs: 3_600_000 }).open(deadDelivery);

@@ -70,7 +70,7 @@ describe('redress token', () => {
 
 describe('the token of a command', () => {
   // A17 in docs/internals/findings.md.
-  test('another host gets none that the key of the data folder has signed', async (context) => {
+  test('is not signed with the key of the data folder if the command goes to another host', async (context) => {
     const folder = folderFor(context);
     openLocalIssuer(folder);
     const { exitCode, err } = await redress(['client', 'list', '--url', 'http://redress.example:3000', '--data', folder]);
@@ -78,7 +78,7 @@ describe('the token of a command', () => {
     assert.match(err, /No token for http:\/\/redress\.example:3000: set REDRESS_TOKEN or --token\./);
   });
 
-  test('this machine gets one that is valid for a minute', async (context) => {
+  test('is valid for a minute if the command goes to this machine', async (context) => {
     const tokens: string[] = [];
     const server = createServer(({ headers: { authorization = '' } }, response) => {
       tokens.push(authorization.replace('Bearer ', ''));

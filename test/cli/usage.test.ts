@@ -145,13 +145,13 @@ describe('when the system does not answer', () => {
     }
   });
 
-  test('a command creates no data folder', async (context) => {
+  test('a command that cannot reach the system creates no data folder', async (context) => {
     const data = `${folderFor(context)}/none`;
     await redress(['order', 'list', '--data', data], { environment });
     assert.equal((await redress(['alerts', '--data', data])).exitCode, 2);
   });
 
-  test('a command recognizes another program at that address', async (context) => {
+  test('a command recognizes that another program answers at the address', async (context) => {
     const other = createServer((_, response) => response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not here</h1>'));
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     context.after(() => other.close());

@@ -54,7 +54,7 @@ describe('an order at the command line', () => {
   });
   after(() => system.stop());
 
-  test('a wait for a signal is a row with the signal and its time, and the state of the order in the list', async () => {
+  test('a wait for a signal is shown among the steps with its signal and its time, and in the list as the state of the order', async () => {
     const { out } = await system.redress(['order', 'get', waiting]);
     const rows = rowsOf(out);
     assert.match(
@@ -123,7 +123,7 @@ describe('an order at the command line', () => {
     assert.match((await system.redress(['exception', 'list', '--class', 'basic-failure'])).err, /No exceptions match\./);
   });
 
-  test('a service is shown as available or away; only a channel is shown as open or closed', async () => {
+  test('a service is shown as available or unavailable; only a channel is shown as open or closed', async () => {
     const { store, database } = openEmbedded(system.folder, { clock: systemClock });
     const now = systemClock.now();
     await store.putBreaker({ agent: 'desk', rev: 1, openedAt: now, probeAt: now + 60_000, failedProbes: 0, closedAt: null }, 0);
@@ -235,7 +235,7 @@ describe('the words for an order', () => {
     assert.deepEqual(cut.at(-1), ['', 'and 4 more: see redress order history']);
   });
 
-  test('a watcher reads that a step waits for a signal, and that it came', () => {
+  test('a watcher reads that an order waits for a signal, and that the signal came', () => {
     const approval = {
       path: 'order/approval',
       name: 'approval',

@@ -37,7 +37,7 @@ async function recorded(context: TestContext, workflows: readonly WorkflowDefini
 }
 
 describe('a check of workflows before a deployment', () => {
-  test('S20: names the changed version, the place, and the orders that would stop', async (context) => {
+  test('S20: names the changed version, the changed place, and the orders that could not continue', async (context) => {
     const { check } = await recorded(context, [line('a', 'b')], { o1: 1 });
     const { exitCode, out } = await check([line('a', 'c'), later('a')]);
     assert.equal(exitCode, 1);
@@ -47,7 +47,7 @@ describe('a check of workflows before a deployment', () => {
     assert.match(out, /Give a changed workflow a new version/);
   });
 
-  test('before the first start, compares nothing; a data folder that the user names must have a store', async (context) => {
+  test('compares nothing before the first start; a data folder that the user names must have a store', async (context) => {
     const folder = folderFor(context);
     const file = join(folder, 'app.mjs');
     writeFileSync(file, appText([line('a')]));
@@ -61,7 +61,7 @@ describe('a check of workflows before a deployment', () => {
     assert.equal((await redress(['workflow', 'check', file, '--data', folder])).exitCode, 2);
   });
 
-  test('S20: gives the same as JSON, also for a version that the app no longer has', async (context) => {
+  test('S20: prints the same facts as JSON, even for a version that the app no longer has', async (context) => {
     const { check } = await recorded(context, [line('a'), later('a', 'b')], { o1: 1, o2: 2 });
     const { exitCode, json } = await check([later('a', 'b')], '--json');
     const orders = [

@@ -28,7 +28,7 @@ test('F-163: faults are listed with their step, its retry, their handler and the
   assert.match(out, /ServiceUnavailable +order\/retry: 3 times, every 20 s, not after CardDeclined +an operator/);
 });
 
-test('F-163: each fault has the name that workflows import and the reference lists', async () => {
+test('F-163: each fault has the name under which workflows import it and the reference lists it', async () => {
   const travel = fileURLToPath(new URL('../../examples/travel/app.ts', import.meta.url));
   const { out } = await redress(['workflow', 'faults', travel]);
   assert.match(out, /^order\/nights +ComputeFailed +an operator/m);
@@ -56,7 +56,7 @@ test('F-163: --json gives the same list', async () => {
   );
 });
 
-test('F-163: a fault that a called workflow leaves to its caller is shown as such', async () => {
+test('F-163: a fault that a called workflow passes to its caller is shown as passed to the caller', async () => {
   const calling = fileURLToPath(new URL('../../examples/activities/call.ts', import.meta.url));
   const { out } = await redress(['workflow', 'faults', calling]);
   assert.match(out, /^order\/.* +the caller, else an operator +a called order is undone, another one is blocked$/m);

@@ -32,7 +32,7 @@ test('--svg draws a workflow as one document; with several workflows, one must b
   assert.match(unknown.err, /has no workflow pare. It has: line, pair, odd/);
 });
 
-test('a module without a workflow, or a missing one, is a usage error', async () => {
+test('a module that has no workflow, or does not exist, is a usage error', async () => {
   const none = await redress(['workflow', 'graph', example('faults.ts')]);
   assert.equal(none.exitCode, 2);
   assert.match(none.err, /exports no workflow and no app/);

@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => system.stop());
 
-test('an operator sees which stored orders could not have gone as another version says, and why', async () => {
+test('an operator sees which stored orders could not have run under another version, and why', async () => {
   const orderId = await system.order('c');
   const { json } = await system.redress(['workflow', 'histories', 'fulfil-order@1', '--json']);
   assert.deepEqual([json.checked, json.fit], [1, 0]);

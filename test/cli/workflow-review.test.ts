@@ -20,7 +20,7 @@ before(async () => {
 });
 after(() => system.stop());
 
-test('F-161: an operator reviews a workflow: what people did, the proposal, and how many orders would have needed nobody', async () => {
+test('F-161: an operator reviews a workflow: what people did, the proposal, and how many orders would have needed no person', async () => {
   const none = await system.redress(['workflow', 'review', 'fulfil-order']);
   assert.match(none.err, /fulfil-order has had no exceptions in the last 30 days\./);
   for (let index = 0; index < 5; index++) {

@@ -45,7 +45,7 @@ function submit(reference: string): Promise<unknown> {
 const left = async (id: string): Promise<readonly string[]> =>
   (await read(`/bulk/${id}/items?outcome=left`)).items.map(({ orderId }) => orderId).toSorted();
 
-test('F-59: the page of a group names each order by its reference, and offers more only where there are more', async () => {
+test('F-59: the page of a group names each order by its reference, and offers more orders only if there are more', async () => {
   const readOrders: string[] = [];
   page.on('request', (request) => {
     if (request.url().includes('/orders/ord_')) readOrders.push(request.url());
@@ -60,7 +60,7 @@ test('F-59: the page of a group names each order by its reference, and offers mo
   assert.equal(await group.getByText(/^The newest/).count(), 0);
 });
 
-test('F-158: a bulk run that stopped by itself names what counts, and a new run takes the orders that it left untouched', async () => {
+test('F-158: a bulk run that its failure limit stopped names the failures, and a new run takes the orders that it left untouched', async () => {
   const { id } = await call('POST', '/bulk', operator, {
     filter: { fingerprint: await fingerprint() },
     instruction: { kind: 'resubmit' },
@@ -111,7 +111,7 @@ test('F-158: a bulk run that stopped by itself names what counts, and a new run 
   assert.equal(await page.getByRole('link', { name: /^Go on with the other/ }).count(), 0);
 });
 
-test('F-158: the form of a bulk run explains its brakes, and shows the numbers that apply as values', async () => {
+test('F-158: the form of a bulk run explains its canary and its failure limit, and shows their default numbers as values', async () => {
   await show(`/bulk/new?fingerprint=${await fingerprint()}`, page);
   await page.getByLabel('Reason, for the audit').fill('The carrier answers again');
   await page.getByRole('button', { name: /^Check these \d+ orders$/ }).waitFor();
@@ -122,7 +122,7 @@ test('F-158: the form of a bulk run explains its brakes, and shows the numbers t
   assert.equal(await page.getByLabel('Pause after the first').getAttribute('placeholder'), 'no pause');
 });
 
-test('F-158: a bulk run with orders to do does not say that all went well', async () => {
+test('F-158: the page of a bulk run with orders left does not say that all orders have passed', async () => {
   const { id } = await call('POST', '/bulk', operator, {
     filter: { ids: await left((await read('/bulk')).items.map((run) => (run as unknown as { id: string }).id).at(-1) ?? '') },
     instruction: { kind: 'acknowledge' },
@@ -137,7 +137,7 @@ test('F-158: a bulk run with orders to do does not say that all went well', asyn
   assert.doesNotMatch(await page.locator('main').innerText(), /as it should|s left/);
 });
 
-test('F-158: the button of a paused bulk run says that the result of its canary is not known yet, and asks before the run goes on', async () => {
+test('F-158: the button of a paused bulk run says that the result of its canary is not known yet, and asks before the run continues', async () => {
   await system.shop('shipping', { silent: true });
   const { id } = await call('POST', '/bulk', operator, {
     filter: { fingerprint: await fingerprint() },
@@ -157,7 +157,7 @@ test('F-158: the button of a paused bulk run says that the result of its canary 
   await system.shop('shipping', {});
 });
 
-test('F-59: the search takes what is typed after one click, has the same words closed and open, and its first entry changes nothing', async () => {
+test('F-59: the search accepts text after one click, has the same label closed and open, and its first entry changes nothing', async () => {
   const words = 'An id, a reference, or a command';
   const closed = page.getByRole('searchbox', { name: words });
   const open = page.getByRole('combobox', { name: words });

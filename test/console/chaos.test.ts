@@ -16,7 +16,7 @@ after(() => system.stop());
 
 const panel = (name: string) => page.getByRole('region', { name, exact: true });
 
-test('with the keyboard a person doubles a message, and the page ticks each step that should happen', async () => {
+test('a person duplicates a message with the keyboard alone, and the page ticks each step that should happen', async () => {
   await page.keyboard.press('g');
   await page.keyboard.press('c');
   await shown('/chaos', page);
@@ -34,7 +34,7 @@ test('with the keyboard a person doubles a message, and the page ticks each step
   await page.getByText('Completed').first().waitFor();
 });
 
-test('a fault waits for an order if none is submitted, and the person who injected it ends it', async () => {
+test('a fault stays prepared until an order is submitted, and the person who injected the fault ends it', async () => {
   await show('/chaos?agent=shipping&sample=none', page);
   await panel('Drop a reply').getByRole('button', { name: 'Drop the next reply of shipping' }).click();
   await panel('Drop a reply').getByText('waits for an order', { exact: true }).waitFor();

@@ -16,7 +16,7 @@ before(async () => {
 
 after(() => system.stop());
 
-test('a link of the machine signs in, and the token is out of reach of scripts', async () => {
+test('a link that the host prints signs a person in, and no script of the page can read the token', async () => {
   const violations: string[] = [];
   page.on('console', (message) => message.type() === 'error' && violations.push(message.text()));
   await page.goto(system.link);
@@ -70,7 +70,7 @@ test('each screen has no violation of axe, in light, in dark and on a phone', as
   assert.deepEqual(found, []);
 });
 
-test('with reduced motion nothing moves', async () => {
+test('no element moves if the browser asks for reduced motion', async () => {
   await page.emulateMedia({ reducedMotion: 'reduce' });
   await show('/orders');
   assert.deepEqual(await page.evaluate('document.getAnimations().map((each) => each.animationName ?? each.transitionProperty)'), []);
@@ -116,7 +116,7 @@ test('the text of an unsent instruction survives a reload of the page', async ()
   assert.equal(await reason.inputValue(), 'stock is counted');
 });
 
-test('200 hostile texts stay texts, wherever the console shows them', async () => {
+test('200 texts that look like code are shown as text wherever the console shows them', async () => {
   const token = system.token('--role', 'client', '--client', 'acme');
   const sample = JSON.parse(readFileSync(`${root}examples/orders/samples/address-invalid.json`, 'utf8'));
   const order = sample.order ?? sample;
@@ -154,7 +154,7 @@ test('200 hostile texts stay texts, wherever the console shows them', async () =
   assert.deepEqual(errors, []);
 });
 
-test('F-153: an operator resolves a task on its own page, from the list, with four clicks', async () => {
+test('F-153: an operator opens a task in the list and resolves it on its page with four clicks', async () => {
   await show('/tasks');
   await page.locator('main a[href^="#/tasks/tsk_"]').first().click();
   await page.getByLabel('Reason, for the audit').fill('The address is right.');
@@ -167,7 +167,7 @@ test('F-153: an operator resolves a task on its own page, from the list, with fo
   assert.match(await page.locator('main').innerText(), /decided: Terminate\.\s+The customer has left\./);
 });
 
-test('the list of orders shows those of one client and of the last hour, and its filter is the address', async () => {
+test('the list of orders shows those of one client and of the last hour, and the address contains the filter', async () => {
   await show('/orders?client=samples');
   await page.getByRole('combobox', { name: /^submitted/ }).selectOption('1');
   await page.getByText('All 5 that match').waitFor();

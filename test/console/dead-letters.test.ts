@@ -55,7 +55,7 @@ test('F-120: an operator selects dead letters with the keyboard, and sends those
   await page.getByText('1 message', { exact: true }).waitFor();
 });
 
-test('F-120: an operator discards the selected dead letters after a question', async () => {
+test('F-120: an operator discards the selected dead letters after the console has asked', async () => {
   await page.keyboard.press('*');
   await page.getByText('2 messages', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Discard…' }).click();

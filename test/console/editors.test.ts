@@ -42,7 +42,7 @@ const written = {
   priority: 3,
 };
 
-test('F-140: a person who changes a rule keeps the typed text when somebody else saves first, and saves over it on purpose', async () => {
+test('F-140: a person who changes a rule keeps the typed text when another person saves first, and replaces the other change only after a confirmation', async () => {
   await rule('PUT', { ...written, reason: 'Agreed' });
   await show('/rules/late-charges', page);
   const name = page.getByLabel('Name', { exact: true });

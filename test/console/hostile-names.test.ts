@@ -34,7 +34,7 @@ async function send(method: string, path: string, body?: object): Promise<{ read
 /** Texts of one line without control characters, which names and reasons accept. */
 const texts = hostileTexts.filter((text) => /^[ -~]{4,120}$/.test(text));
 
-test('hostile names, reasons and comments stay texts on every screen that shows them, and fit a phone', async () => {
+test('names, reasons and comments that look like code are shown as text on every screen, and fit a phone', async () => {
   const [name = '', reason = '', ...more] = texts.filter((text) => text.includes('<'));
   const { items } = (await send('GET', '/tasks')) as unknown as { items: { id: string }[] };
   const task = items[0]?.id ?? assert.fail('a task waits');

@@ -27,7 +27,7 @@ const read = (from: string): Promise<Answer> => callOf<Answer>(system)('GET', fr
 
 const button = (name: RegExp | string) => page.getByRole('button', { name });
 
-test('F-153: the form of an undo is checked for the whole order at once, and then for one scope around the blocked step', async () => {
+test('F-153: the form of an undo first shows the check of the whole order, and then of one scope around the blocked step', async () => {
   await show(`${path}?do=compensate`, page);
   await page.locator('.effects').getByText('undoes').waitFor();
   assert.match(await page.locator('.effects').innerText(), /undoes\s+charge refund, reserve release/);
@@ -39,7 +39,7 @@ test('F-153: the form of an undo is checked for the whole order at once, and the
 const background = (name: string): Promise<string> =>
   button(name).evaluate((element) => element.ownerDocument.defaultView?.getComputedStyle(element).backgroundColor ?? '');
 
-test('F-60: the form of an instruction checks itself when it is complete, beside its button, and folds the ids', async () => {
+test('F-60: the form of an instruction shows its check beside its button when it is complete, and hides fields with ids until they are opened', async () => {
   await show(`${path}?do=replace-input`, page);
   const usual = page.locator('#instruct-kind optgroup[label=Usual] option');
   await usual.first().waitFor({ state: 'attached' });
@@ -64,7 +64,7 @@ test('F-60: the form of an instruction checks itself when it is complete, beside
   assert.equal(await background('Cancel the order'), disabled);
 });
 
-test('F-60: the form after Decide has the focus on a value that the fault is about, in sight, and its outcome has the focus after that', async () => {
+test('F-60: the button Decide opens a form with the focus on the value that the fault names, and the result then gets the focus', async () => {
   await page.setViewportSize({ width: 1440, height: 420 });
   await show(path, page);
   await button(/^Decide$/).click();
@@ -82,7 +82,7 @@ test('F-60: the form after Decide has the focus on a value that the fault is abo
   await page.setViewportSize({ width: 1440, height: 900 });
 });
 
-test('F-167: an operator has another workflow handle exceptions of one order', async () => {
+test('F-167: an operator lets another workflow handle exceptions of one order', async () => {
   await show(`${path}?do=amend`, page);
   await page.getByLabel(/^Another workflow/).selectOption('fulfil-order');
   assert.equal(await page.getByLabel('Exceptions with this fault').inputValue(), 'AddressInvalid');

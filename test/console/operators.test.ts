@@ -106,7 +106,7 @@ test('the second of two operators sees who has claimed a task, keeps the text, a
   assert.equal(await other.getByLabel('Reason, for the audit').inputValue(), 'I call the customer');
 });
 
-test('a lost connection is shown, and ends by itself', async () => {
+test('a lost connection is shown, and the console reconnects without a person', async () => {
   await show('/orders', page);
   const rows = page.locator('main table tbody tr');
   await rows.first().waitFor();
@@ -120,7 +120,7 @@ test('a lost connection is shown, and ends by itself', async () => {
   await page.getByText(/^No connection since/).waitFor({ state: 'detached' });
 });
 
-test('a session that ends asks to sign in again, and the text that was typed stays', async () => {
+test('when a session ends, the console asks the person to sign in again, and keeps the typed text', async () => {
   await openTask(page);
   const reason = page.getByLabel('Reason, for the audit');
   await reason.fill('The customer has moved');

@@ -49,7 +49,7 @@ async function submit(reference: string, city: string): Promise<string> {
 
 const button = (name: RegExp | string) => page.locator('main').getByRole('button', { name });
 
-test('F-153: the page of a suspended order says that its undo is stuck and that nothing is requested, and offers what the order takes', async () => {
+test('F-153: the page of a suspended order says that its undo is stuck and that nothing is requested, and offers the possible instructions', async () => {
   await show(`/orders/${stuck}`, page);
   await page.locator('.o-top').getByText('stuck-1').waitFor();
   await page.getByText(/It is requested again at/).waitFor();
@@ -88,7 +88,7 @@ test('F-59: the badge of exceptions counts a stuck undo, and its group says that
   await page.waitForURL(/state=all&group=none/);
 });
 
-test('F-153: a step that a person has marked as undone says who did it and why', async () => {
+test('F-153: a step that a person has marked as undone is shown with that person and the reason', async () => {
   await show(`/orders/${stuck}`, page);
   await button('Mark as undone…').click();
   const effects = page.locator('.effects');
@@ -109,7 +109,7 @@ test('F-153: a step that a person has marked as undone says who did it and why',
   await page.getByRole('button', { name: /^ship .* marked as undone by hand/ }).waitFor();
 });
 
-test('F-153: the page of a canceled order says of a step without an answer that nobody is needed for it', async () => {
+test('F-153: the page of a canceled order says that a step without a reply needs no person', async () => {
   await show(`/orders/${stuck}`, page);
   await button('Resume…').first().click();
   await page.getByLabel('Reason, for the audit').fill('The parcel is back');

@@ -38,7 +38,7 @@ async function search(text: string): Promise<void> {
 
 const found = () => page.getByRole('option', { name: /address-invalid/ });
 
-test('F-59: the search finds an order by its whole id and by its beginning, although a hundred newer ones came', async () => {
+test('F-59: the search finds an order by its whole id and by the beginning of its id, even if a hundred orders are newer', async () => {
   assert.equal((await items('limit=100')).filter(({ orderId }) => orderId === blocked).length, 0);
   for (const text of [blocked, blocked.slice(0, 14), blocked.slice(4, 14), `${blocked.slice(0, 12)}…`]) {
     await search(text);

@@ -18,7 +18,7 @@ after(() => system.stop());
 
 const get = <T>(path: string): Promise<T> => callOf<T>(system)('GET', path, system.token('--role', 'admin', '--subject', 'other'));
 
-test('F-156: an operator writes a solution; a wrong one is refused at its field, and nothing is kept', async () => {
+test('F-156: an operator writes a solution; an invalid one is refused at the wrong field, and nothing is stored', async () => {
   const { items } = await get<{ items: { id: string; orderId?: string; fingerprint?: string }[] }>('/tasks');
   const task = items.find(({ orderId, fingerprint }) => orderId !== undefined && fingerprint !== undefined);
   taskId = task?.id ?? '';
@@ -42,7 +42,7 @@ test('F-156: an operator writes a solution; a wrong one is refused at its field,
   assert.deepEqual(await faultsOfScreen(`/solutions/${id}`, page), []);
 });
 
-test('F-156: a solution that somebody else has changed is not overwritten, and the typed text stays', async () => {
+test('F-156: a solution that another person has changed meanwhile is not overwritten, and the typed text stays', async () => {
   await show(`/solutions/${id}`, page);
   await page.getByLabel('Name', { exact: true }).fill('Gone');
   await page.getByLabel('Reason, for the audit').fill('Shorter');

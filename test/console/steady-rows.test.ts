@@ -9,12 +9,12 @@ const shown = (before: string, come: string, goesOn = false) => {
 };
 
 describe('the rows of a list that a person looks at', () => {
-  test('new rows above the others wait, and nothing moves', () => {
+  test('new rows above or between the shown rows are counted but not shown, so no shown row moves', () => {
     assert.deepEqual(shown('cd', 'abcd'), ['cd', 2, false]);
     assert.deepEqual(shown('cd', 'cxd'), ['cd', 1, false]);
   });
 
-  test('new rows at the end are shown, because they move nothing', () => {
+  test('new rows at the end are shown, because they move no other row', () => {
     assert.deepEqual(shown('cd', 'cde'), ['cde', 0, false]);
     assert.deepEqual(shown('', 'ab'), ['ab', 0, false]);
   });
@@ -24,7 +24,7 @@ describe('the rows of a list that a person looks at', () => {
     assert.deepEqual(shown('abc', 'ab'), ['ab', 0, false]);
   });
 
-  test('rows beyond the end of a page that goes on stay', () => {
+  test('rows that no longer fit the page stay, because the list continues after the page', () => {
     assert.deepEqual(shown('abc', 'xab', true), ['abc', 1, false]);
     assert.deepEqual(shown('abc', 'xyz', true), ['abc', 3, false]);
     assert.deepEqual(shown('abc', ''), ['', 0, false]);

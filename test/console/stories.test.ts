@@ -95,7 +95,7 @@ test('F-59: an operator finds the orders that failed for one reason, and no othe
   hand.done(context);
 });
 
-test('F-158: an operator resubmits a group of orders, first one of them, and then the others', async (context) => {
+test('F-158: an operator resubmits one order of a group first, and then the other orders', async (context) => {
   const hand = await fromHome();
   const group = page.getByRole('region', { name: 'Open exceptions' }).getByRole('listitem').filter({ hasText: 'SwitchedToFail' });
   await hand.click(group.getByRole('link'));
@@ -112,7 +112,7 @@ test('F-158: an operator resubmits a group of orders, first one of them, and the
   assert.equal((await read('/orders?state=Error&fault=SwitchedToFail')).items.length, 0);
 });
 
-test('F-157: the page of a task says that a resubmission has failed again, and the list of tasks follows later', async (context) => {
+test('F-157: the page of a task says that a resubmission has failed again, and the list of tasks says so later', async (context) => {
   const hand = await fromHome();
   await hand.click(page.locator('main').getByRole('link', { name: 'AddressInvalid at ship' }).first());
   assert.match((await page.getByRole('link', { name: 'Decide for all…' }).getAttribute('href')) ?? '', /^#\/bulk\/new\?fingerprint=/);
@@ -133,7 +133,7 @@ test('F-157: the page of a task says that a resubmission has failed again, and t
   later.done(context);
 });
 
-test('F-153: an operator sees what is undone, stops the undo, and lets it go on', async (context) => {
+test('F-153: an operator sees what is undone, stops the undo, and lets it continue', async (context) => {
   await system.shop('customer', { silent: true });
   const orderId = await submit('ok', 'ordered-twice');
   const path = `/orders/${orderId}`;
@@ -164,7 +164,7 @@ test('F-153: an operator sees what is undone, stops the undo, and lets it go on'
   hand.done(context);
 });
 
-test('F-158: a bulk run whose first order has failed goes on only after a question', async () => {
+test('F-158: a bulk run whose first order has failed continues only after a person has confirmed it', async () => {
   const { items } = await read('/orders?state=Error&fault=AddressInvalid');
   const { id } = await callOf<{ id: string }>(system)('POST', '/bulk', session, {
     filter: { ids: items.slice(0, 3).map(({ orderId }) => orderId) },

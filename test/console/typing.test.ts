@@ -15,7 +15,7 @@ after(() => system.stop());
 
 const placeOf = (): string => new URL(page.url()).hash.slice(1);
 
-test('a text that a person types is no key of the console, also if a refresh removes its field', async () => {
+test('a letter that a person types into a field is not a command of the console, even if a refresh removes the field', async () => {
   const operator = system.token('--role', 'operator', '--subject', 'op-5');
   await show('/tasks', page);
   const link = page.locator('main a[href^="#/tasks/tsk_"]').first();

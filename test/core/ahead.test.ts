@@ -18,7 +18,7 @@ const begun = (root: Activity): Run => {
 const waitsAhead = ({ program, state }: Run): boolean => mayTakeSignal(program, state, 'visa');
 
 describe('which activities of an order may still run', () => {
-  test('an activity that begins was reachable before, and one that is unreachable stays so', () => {
+  test('only reachable activities begin, and an unreachable activity never becomes reachable', () => {
     fc.assert(
       fc.property(roots, events, (shape, happen) => {
         const run = startRun(definitionOf(shape));
@@ -82,7 +82,7 @@ describe('which activities of an order may still run', () => {
     assert.ok(!waitsAhead(retry));
   });
 
-  test('a handler is reachable while its composite may fault; of several, only the one that handles the fault', () => {
+  test('every handler is reachable while its composite may fault; after a fault, only the handler of that fault is reachable', () => {
     const both: Activity = {
       ...parallel('both', step('a'), step('b')),
       faultHandlers: [

@@ -66,7 +66,7 @@ describe('a handler that raises the caught fault again', () => {
   const inner = handling(sequence('inner', declaring), { fault: 'Refused', do: sequence('no', again) });
   const outer = handling(sequence('order', inner), { fault: 'Refused/CardDeclined', do: notified('declined') });
 
-  test('F-172: an outer handler of its exact type handles it, and the first source is kept', () => {
+  test('F-172: an outer handler of the exact type handles the fault, which keeps its source', () => {
     const run = play(
       workflow(outer),
       `
@@ -91,7 +91,7 @@ describe('a handler that raises the caught fault again', () => {
     );
   });
 
-  test('F-172: a fault that is not permanent keeps that, its class and its data', () => {
+  test('F-172: a fault that is raised again keeps its class and its data, and a temporary fault stays temporary', () => {
     const run = startRun(workflow(handling(sequence('order', inner), { fault: '*', do: notified('any') })));
     run.happen({ type: 'started', stepMs });
     const busy = { type: 'Refused/CardDeclined', class: 'expected', message: 'not now', permanent: false, data: { till: 7 } } as const;
@@ -103,12 +103,12 @@ describe('a handler that raises the caught fault again', () => {
     );
   });
 
-  test('F-163, F-172: the table of faults shows that the handler raises it again', () => {
+  test('F-163, F-172: the table of faults shows that the handler raises the fault again', () => {
     const [declined] = faultPathsOf(workflow(outer)).filter(({ fault }) => fault === 'Refused/CardDeclined');
     assert.deepEqual(declined?.end.kind === 'handled' && declined.end.does, [{ kind: 'raises', fault: 'Refused/CardDeclined' }]);
   });
 
-  test('F-172: outside of a handler there is no fault to raise again', () => {
+  test('F-172: a definition that raises a fault again outside of a handler is refused', () => {
     const errors = check(workflow(sequence('order', again))).filter(({ severity }) => severity === 'error');
     assert.match(errors[0]?.message ?? '', /A rethrow needs a fault handler around it/);
   });

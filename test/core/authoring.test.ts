@@ -432,7 +432,7 @@ test('a retry, a scope, a choice and a single activity are recorded in the form 
 
 type Item = { readonly quantity: number; readonly unitPrice: number };
 
-test('F-84: a forEach names its entry after itself, whatever its own name', () => {
+test('F-84: the entry of a forEach is read under the name of the forEach, whatever that name is', () => {
   const turn = (item: Ref<Item>, index: Expr<number>, name: string) =>
     customer.tell({ text: text`${index}: ${item.quantity}` }).named(name);
   const { children } = rootOf(({ order }) =>
@@ -458,7 +458,7 @@ test('F-84: a forEach names its entry after itself, whatever its own name', () =
   assert.partialDeepStrictEqual(children[2], { until: { $cel: 'each.each.index > 3.0' } });
 });
 
-test('F-84: a loop that collects is read under its own name; a literal list may contain expressions', () => {
+test('F-84: the list that a loop collects is read under the name of the loop; a literal list may contain expressions', () => {
   const { children } = rootOf(({ order }) => {
     const turn = (name: Ref<string>) => ({ do: tell('told'), collect: { name, length: cel<number>`size(${name})` } });
     const loop = forEach(['Ulm', order.city], turn).named('cities');
@@ -537,7 +537,7 @@ test('a variable is set and read under the same name', () => {
   assert.throws(() => assign(expression('order.left') as never, 1 as never), /Expected a variable .*got order\.left/);
 });
 
-test('conditions without CEL record the same text as CEL', () => {
+test('a condition written with functions records the same text as one written in CEL', () => {
   const Parcel = z.object({
     kind: z.enum(['gift', 'purchase']),
     total: z.number(),
@@ -602,7 +602,7 @@ test('a root with a name keeps it inside a sequence, and its handlers become tho
   assert.equal(rootOf(() => retry(charge(), { retries: 1, intervalSeconds: 1 })).activity, 'retry');
 });
 
-test('an undo of an undo does not load, nor does a general handler of engine faults before a specific one', () => {
+test('a workflow does not load if an undo has an undo, or if a general handler of engine faults stands before a specific one', () => {
   const undoTwice = () => define(() => charge().undo(() => tell('a').undo(() => tell('b'))));
   assert.throws(undoTwice, /order\/charge\/undo: An undo cannot have an undo/);
   const engineFirst = () =>

@@ -30,7 +30,7 @@ const after = (run: Run, seconds: number) => {
 const path = 'order/ship';
 
 describe('an order calls another workflow', () => {
-  test('the request for the called order has an idempotency key, and its result can be read', () => {
+  test('the request for the called order has an idempotency key, and the result of the called order can be read', () => {
     const run = started(workflow(sequence('', call(), tell)));
     assert.partialDeepStrictEqual(run.latestRequest(path), {
       agent: 'workflows',
@@ -44,7 +44,7 @@ describe('an order calls another workflow', () => {
     assert.deepEqual(run.latestRequest('order/tell').input, { parcel: 7 });
   });
 
-  test("the call requests the child's status again every ten minutes, as long as the child runs, under the same key", () => {
+  test('the call requests the status of the called order every ten minutes while that order runs, under the same key', () => {
     const run = started(workflow(sequence('', call())));
     assert.deepEqual(after(run, 599).commands, []);
     for (const attempt of [2, 3]) {
@@ -53,7 +53,7 @@ describe('an order calls another workflow', () => {
     }
   });
 
-  test('a child ends once: its reply counts, whichever request it names and however late it was sent', () => {
+  test('a called order ends once: its reply counts, whichever request it names and however late it was sent', () => {
     const run = started(workflow(sequence('', call(), tell)));
     const [first] = run.requests;
     after(run, 600);
@@ -64,7 +64,7 @@ describe('an order calls another workflow', () => {
     assert.equal(run.latestRequest('order/tell').input, 'late');
   });
 
-  test('the reply of an abandoned child no longer counts', () => {
+  test('the reply of an abandoned called order no longer counts', () => {
     const run = started(workflow(sequence('', call())));
     const [first] = run.requests;
     run.reply(path, fault('Refused'));
@@ -82,7 +82,7 @@ describe('an order calls another workflow', () => {
     assert.equal(run.latestRequest(path).completeBy, run.now + 60_000);
   });
 
-  test('when the time limit of the whole order has passed, the order no longer waits for the child', () => {
+  test('when the time limit of the whole order has passed, the order no longer waits for the called order', () => {
     const run = started(workflow(sequence('', call()), { completeWithinSeconds: 900 }));
     after(run, 600);
     assert.equal(run.latestRequest(path).completeBy, run.now + 300_000);
@@ -99,7 +99,7 @@ describe('an order calls another workflow', () => {
     assert.equal(run.latestRequest(path).attempt, 2);
   });
 
-  test('a call that waits for a person is not requested meanwhile', () => {
+  test('a call that has blocked its order is not requested again until a person resubmits it', () => {
     const run = started(workflow(sequence('', call())));
     run.reply(path, fault('Odd', { unknown: true }));
     after(run, 600);
@@ -108,7 +108,7 @@ describe('an order calls another workflow', () => {
     assert.equal(run.latestRequest(path).idempotencyKey, 'o1/order/ship/1');
   });
 
-  test('a canceled call is confirmed, but not before the last request could have had its effect', () => {
+  test('the effect of a canceled call is confirmed, but only when its last request can no longer arrive', () => {
     const undo = step('undo', { agent: 'workflows', operation: 'undo' });
     const run = started(workflow(sequence('', call({ undo }))));
     const { commands } = run.happen({ type: 'canceled', outcome: 'canceled' });
@@ -198,7 +198,7 @@ describe('workflows that call each other', () => {
   const back = (...way: string[]) =>
     `The workflow calls itself: ${way.join(' → ')}. Such an order could never end. Remove one of these calls.`;
 
-  test('each cycle is reported at every call that leads to it, with its way', () => {
+  test('each cycle is reported at every call that belongs to it, and the message lists the workflows of the cycle', () => {
     assert.deepEqual(callProblems([calling('a', 'b@1'), calling('b', 'c@1', 'd@1'), calling('c'), calling('d', 'a@1')]), [
       { workflow: 'a@1', path: 'order/c0', message: back('a@1', 'b@1', 'd@1', 'a@1') },
       { workflow: 'b@1', path: 'order/c1', message: back('b@1', 'd@1', 'a@1', 'b@1') },

@@ -22,7 +22,7 @@ test('F-150, F-157: a recovery undoes what its check names, and nothing else', (
   assert.ok(checked(recoveriesFor, numRuns) > numRuns / 4);
 });
 
-test('F-100, F-157: compensating a scope undoes all that was done in it, nothing else, and the order goes on behind it', () => {
+test('F-100, F-157: compensating a scope undoes all that was done in it, nothing else, and the order continues after the scope', () => {
   let closed = 0;
   fc.assert(
     fc.property(roots, events, fc.nat(), (shape, happen, first) => {

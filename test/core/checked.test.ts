@@ -210,7 +210,7 @@ describe('the reason why a step may not have run', () => {
     assert.equal(why(sequence('', choice, read('r', 'orElse(steps.?b.?x, 1)'))), undefined);
   });
 
-  test('a path that only leads to the end does not make a step uncertain', () => {
+  test('a step in a choice is certain to have run afterwards if every other branch ends the order', () => {
     const choice = written('choice', 'big', {
       branches: [{ when: true, do: sequence('s', step('b')) }],
       otherwise: written('terminate', 'end', {}),

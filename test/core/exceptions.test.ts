@@ -35,7 +35,7 @@ test('F-124: a fault has the tags of its class, unless its declaration gives oth
   assert.deepEqual(tagsOf({ class: 'expected', tags: ['technical', 'semantic'] }), ['technical', 'semantic']);
 });
 
-test('F-124: the details of a declared fault are part of the definition, and a kind of a fault has those of the fault', () => {
+test('F-124: the details of a declared fault are part of the definition, and a subtype has the details of its supertype', () => {
   const Refused = fault('Refused', { tags: ['user', 'semantic'] });
   const NoStock = fault('NoStock', Refused, { groupBy: 'message' });
   const Plain = fault('Plain');
@@ -53,7 +53,7 @@ test('F-124: the details of a declared fault are part of the definition, and a k
   assert.partialDeepStrictEqual(children[1], { fault: 'Refused', tags: ['user', 'semantic'] });
 });
 
-test('F-124: tags that exclude each other, and an unknown groupBy, are refused with what to write', () => {
+test('F-124: tags that exclude each other, and an unknown groupBy, are refused, and the message says what to write', () => {
   assert.throws(
     () => fault('NoStock', { tags: ['technical', 'user'] }),
     /one of "technical" and "user", and one of "system" and "semantic"/,
@@ -73,7 +73,7 @@ test('a message is compared without its ids, dates and numbers, and in lower cas
   assert.notEqual(messageTemplate('sku "MUG" not found'), messageTemplate('sku "CUP" not found'));
 });
 
-test('a fingerprint leaves out the turns of loops, and counts the message only of faults that nobody declared', () => {
+test('a fingerprint leaves out the turns of loops, and contains the message of a fault only if nobody declared the fault', () => {
   const declared: Pick<Fault, 'type' | 'class' | 'message'> = { type: 'Refused/NoStock', class: 'expected', message: 'no MUG' };
   const of = (change: Partial<Fingerprinted> = {}): string =>
     exceptionFingerprint({ workflow: 'w', path: 'order/items[3]/reserve', fault: declared, ...change });

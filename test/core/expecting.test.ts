@@ -23,8 +23,8 @@ const handled = defineWorkflow('handled', { version: 1, order }, ({ order }) =>
 );
 const answers = (charged: number) => given(bank.charge).answers({ charged, id: 'c-1' });
 
-describe('a step that expects an answer', () => {
-  test('F-137: an answer that is not what the workflow expects stops the order, as an exception of the called program', () => {
+describe('a step that states what its output must be', () => {
+  test('F-137: an output that is not what the workflow expects blocks the order, with a fault of the called service', () => {
     const run = rehearse(plain, { amount: 7 }, answers(101));
     assert.partialDeepStrictEqual(
       run,
@@ -35,13 +35,13 @@ describe('a step that expects an answer', () => {
     assert.equal(rehearse(plain, { amount: 7 }, answers(100)).outcome, 'completed');
   });
 
-  test('F-137, F-101: its effect exists, so it is confirmed and undone', () => {
+  test('F-137, F-101: the effect behind an unexpected output exists, so the step is confirmed and undone', () => {
     const run = rehearse(handled, { amount: 7 }, answers(101));
     assert.equal(run.outcome, 'compensated', run.story());
     assert.deepEqual([run.undone, run.steps.at(-1)?.input], [['order/charge'], { id: 'c-1' }]);
   });
 
-  test('F-137: the definition has the condition and its words, and the check knows the types of the answer', () => {
+  test('F-137: the definition has the condition and its description, and the check knows the types of the output', () => {
     const definition = JSON.parse(JSON.stringify(plain)) as WorkflowDefinition;
     const [step] = (definition.root as unknown as { readonly children: readonly JsonObject[] }).children;
     assert.deepEqual(step?.['expects'], { condition: { $cel: 'steps.charge.charged <= 100' }, what: 'a charge of at most 100' });

@@ -240,7 +240,7 @@ describe("the explanation of an order's current state", () => {
     );
   });
 
-  test('explains a step whose outcome is unknown', () => {
+  test('the outcome of a step is unknown', () => {
     const run = started(undoing(undoable('charge')));
     run.reply('order/charge', fault('No', { unknown: true }));
     assert.equal(why(run), 'The outcome of order/charge is unknown: waits for agent to say so until 00:00:30.');

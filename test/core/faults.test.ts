@@ -115,7 +115,7 @@ test('F-71: the history names each scope that a fault reaches, its cleanup, and 
   assert.partialDeepStrictEqual(facts[1], { handler: 'tell', fault: { type: 'Refused', source: 'order/locked/work/charge' } });
 });
 
-test('F-98: a canceled wait is not woken and has no timer, even while activities that it began are still closing', () => {
+test('F-98: a canceled loop has no timer and begins no further turn, even while its turns are still closing', () => {
   const list = Array.from({ length: limits.portionMax + 50 }, (_, index) => index);
   const loop: Activity = { activity: 'forEach', name: 'loop', list, maxConcurrency: list.length, do: step('work') };
   const run = started(
@@ -320,7 +320,7 @@ test('F-43: a second fault that has a handler is handled after a person has reso
   assert.equal(run.state.outcome, 'completed');
 });
 
-test('F-51, F-58: an order that exceeds its threshold in a handler, an undo or a canceled step continues with exactly that', () => {
+test('F-51, F-58: an order blocked by the failure limit in a handler, an undo or a canceled step continues with that activity', () => {
   const run = started(
     outline(`
     workflow

@@ -7,7 +7,7 @@ import { outline } from '../support/workflows.ts';
 const prepared = (definition: string): Run => startRun(outline(definition));
 
 describe('the journal contains every event of an order', () => {
-  test('F-32: a reply that arrives while the order is blocked is recorded, and its effect after it', () => {
+  test('F-32: a reply that arrives while the order is blocked is recorded, and what follows from it is recorded after it', () => {
     const run = prepared(`
       workflow
         parallel
@@ -44,7 +44,7 @@ describe('the journal contains every event of an order', () => {
     );
   });
 
-  test('F-93: each failed run of a retry is recorded, and the handler of the last fault', () => {
+  test('F-93: each failed run of a retry is recorded, and so is the handler of the last fault', () => {
     const run = prepared(`
       workflow
         sequence
@@ -130,7 +130,7 @@ describe('the journal contains every event of an order', () => {
     );
   });
 
-  test('a failure that a step survives is recorded as a failed attempt', () => {
+  test('a temporary failure of a step is recorded as a failed attempt', () => {
     const run = prepared('workflow\n  sequence\n    charge by payment');
     run.happen({ type: 'started', stepMs });
     assert.deepEqual(

@@ -14,7 +14,7 @@ const parameters = { numRuns, ...(seed === undefined ? {} : { seed: Number(seed)
 /** The part of the undo list that is in pages outside the state: none, one entry a page, or some. */
 const undoPages = fc.constantFrom(undefined, 1, 200);
 
-test('the orders of any shape use every activity type', () => {
+test('the random orders use every activity type', () => {
   const drawn = JSON.stringify(fc.sample(roots, { numRuns: 500, seed: 1 }).map((shape) => definitionOf(shape)));
   assert.deepEqual(
     activityTypes().filter((type) => !drawn.includes(`"activity":"${type}"`)),
@@ -54,7 +54,7 @@ test('S11, F-100, F-106: a called order, with any events, is completed or leaves
 /** Activities that wait for a person, for others or for a cleanup have other faults if the state is too large. */
 const others = /"(?:call|askOperator|waitFor|compute)"|"story:/;
 
-test('S23: with a small state limit some steps fault for their size, and every law of the language still holds', () => {
+test('S23: with a small state limit, some outputs are faults for their size, and every law of the language still holds', () => {
   fc.assert(
     fc.property(roots, events, undoPages, (shape, happen, undoPage) => {
       const definition = definitionOf(shape);

@@ -113,7 +113,7 @@ test('F-93: a closed retry keeps no data about its earlier runs', () => {
   assert.ok(Math.max(...bytes) < Math.max(...bytes.slice(0, 5)) + 50, `${Math.max(...bytes)} bytes`);
 });
 
-test('F-84: the outputs of a turn are dropped with it, even if no expression read them', () => {
+test('F-84: the outputs of a turn are dropped when the turn ends, even if no expression has read them', () => {
   const either: Activity = {
     activity: 'choice',
     name: 'either',

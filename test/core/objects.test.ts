@@ -13,14 +13,14 @@ const stock = (objects: { readonly reads?: readonly string[]; readonly writes?: 
 const workflow = (objects: Parameters<typeof stock>[0]) =>
   defineWorkflow('claim', { version: 1, order: Input }, ({ order }) => stock(objects).reserve(order).noUndo());
 
-test('F-151: a step keeps the objects that its operation reads and writes, and they do not steer the order', () => {
+test('F-151: a step keeps the objects that its operation reads and writes; they are not a steering part of its workflow', () => {
   const objects = { reads: ['lot/{lot}'], writes: ['stock/{sku}'] };
   assert.equal(agentDefinitionOf(stock(objects)).name, 'stock');
   assert.match(JSON.stringify(workflow(objects).root), /"reads":\["lot\/\{lot\}"\],"writes":\["stock\/\{sku\}"\]/);
   assert.equal(steeringText(workflow(objects)), steeringText(workflow({})));
 });
 
-test('F-151: an object over a secret or an unknown field, of another form, or beyond 16 is refused with its remedy', () => {
+test('F-151: an object that names a secret or an unknown field, a malformed object, and more than 16 objects are refused with the remedy', () => {
   assert.throws(() => stock({ writes: ['card/{buyer.card}'] }), /stock\.reserve writes names "buyer\.card", which is secret/);
   assert.throws(() => stock({ writes: ['card/{buyer}'] }), /"buyer", which is secret/);
   assert.throws(() => stock({ reads: ['stock/{sko}'] }), /"sko", which is no field of the input or the output/);

@@ -170,7 +170,7 @@ test('F-46: independent steps overlap: all are requested before any of them is a
   );
 });
 
-test('F-89: a wait ends one time and never before its time, although the order is woken many times and early', () => {
+test('F-89: a wait ends once, and never before its time, even if the order is woken many times before', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 0, max: 90 }), { minLength: 1, maxLength: 5 }),

@@ -109,7 +109,7 @@ describe('an output stays in the state as long as an expression may still read i
     ]);
   });
 
-  test("in a turn it stays until the turn's last reader, even if a step before the loop wrote it", () => {
+  test('in a turn, an output stays until its last reader of the turn has run, even if a step before the loop wrote it', () => {
     const run = started(`
       workflow
         sequence
@@ -172,7 +172,7 @@ describe('an output stays in the state as long as an expression may still read i
     );
   });
 
-  test('in a retry it stays until the end of its run, and not into the next one', () => {
+  test('in a retry, an output stays until its run ends, and is absent in the next run', () => {
     const run = started(`
       workflow
         sequence

@@ -46,7 +46,7 @@ describe("patterns in the schema of a workflow's orders", () => {
     ['in a format of the author', z.stringFormat('name', /^([a-z]+)+$/), `${'a'.repeat(1000)}!`],
     ['in a template', z.templateLiteral(['x', z.string().regex(/^([a-z]+)+$/)]), `x${'a'.repeat(1000)}!`],
   ] as const)
-    test(`a pattern takes linear time ${what}`, () => {
+    test(`a pattern ${what} takes linear time`, () => {
       const problems = inBoundedTime(() => problemsOf(schema, body));
       assert.equal(problems.length, 1);
     });
@@ -123,7 +123,7 @@ describe("patterns in the schema of a workflow's orders", () => {
     assert.equal(validatorOf(schema), validatorOf(schema));
   });
 
-  test('the same holds for the payloads of signals and the answers of people', () => {
+  test('such a pattern is also refused in the payload of a signal and in the answer of a person', () => {
     const lookahead = z.object({ code: z.string().regex(/^(?=a)a$/) });
     assert.throws(() => waitFor('go', lookahead), refusal(/^waitFor\("go"\)\/properties\/code: /));
     assert.throws(

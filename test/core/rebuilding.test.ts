@@ -56,7 +56,7 @@ describe('F-29: the rebuilt state of an order whose state is lost', () => {
     );
   });
 
-  test('after a lost part of the journal, every undoable step may have been requested; steps known to be undone are left out', () => {
+  test('after a loss of journal lines, every step with an undo may have been requested; steps known to be undone are left out', () => {
     const run = begun(sequence('order', undoable('a'), step('b'), undoable('c'), undoable('d')));
     run.reply('order/a', ok({ id: 'A' }));
     const { state } = rebuiltFrom(run, factsOf(run), false);
@@ -74,7 +74,7 @@ describe('F-29: the rebuilt state of an order whose state is lost', () => {
     );
   });
 
-  test('a masked value of the journal is not sent: its step is confirmed to get it again, or a person must decide', () => {
+  test('a masked value of the journal is not sent: its step is confirmed so that the value is known again, or a person must decide', () => {
     const run = begun(sequence('order', undoable('a'), undoable('b', { of: { $cel: 'steps.a.id' } }), step('c')));
     run.reply('order/a', ok({ id: '[secret]' }));
     const { state, problems } = rebuiltFrom(run, factsOf(run), true);

@@ -35,7 +35,7 @@ const instruct = (run: Run, path: string) => run.happen({ type: 'instructed', in
 const undosIn = (run: Run): readonly string[] => run.requests.flatMap(({ path }) => (path.endsWith('/undo') ? [path] : []));
 
 describe('the undo of one scope of an order in Error', () => {
-  test('F-100, F-157: an order goes on behind a scope that a person has undone', () => {
+  test('F-100, F-157: an order continues after a scope that a person has undone', () => {
     const run = blocked(step('d'));
     const world = worldOf(run);
     const check = give(world, judgedOf(world), compensate('order/inner'))?.check;
@@ -79,12 +79,12 @@ describe('the undo of one scope of an order in Error', () => {
     assert.match(refused?.detail ?? '', /Name one of order\/one, or undo the whole order without "path"\./);
   });
 
-  test('F-157: an order whose later step reads an output of the scope is refused the undo', () => {
+  test('F-157: the undo of a scope is refused if a later step reads an output of the scope', () => {
     assert.deepEqual(codesFor(blocked(reading('d', 'b')), 'order/inner'), ['output-missing']);
     assert.deepEqual(codesFor(blocked(step('d')), 'order/inner'), []);
   });
 
-  test('F-157: an order is refused the undo of a scope that is not open', () => {
+  test('F-157: the undo of a scope is refused if the scope is not open', () => {
     const run = blocked(sequence('later', step('d')));
     assert.deepEqual(codesFor(run, 'order/later'), ['moved-on']);
     assert.deepEqual(codesFor(run, 'order/inner/b'), ['no-such-step']);

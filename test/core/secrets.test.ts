@@ -168,7 +168,7 @@ test('S24: a part of a schema that a reference does not find counts as secret if
   assert.deepEqual(secretPointers({ properties: { a: { $ref: '#payer' } } }), []);
 });
 
-test('S24: an operation whose input has fields by a pattern declares them', () => {
+test('S24: an operation declares the secrets that its input names by a pattern', () => {
   const schema = z.toJSONSchema(z.object({ cards: z.looseRecord(z.string().regex(/^card/), card) })) as Json;
   assert.ok(declares(schema, ['cards', 'cardHers']));
   assert.ok(!declares(schema, ['cards', 'pin']));
@@ -188,18 +188,18 @@ for (const [what, quoted] of [
     assert.ok(!message.includes(quoted) && message.startsWith('The bank refused ') && message.includes(mask), message);
   });
 
-test('S24: a secret is removed from messages in other letters and as a part of a URL', () => {
+test('S24: a secret is removed from messages in uppercase, in lowercase and as a part of a URL', () => {
   const secret = 'Ada (Byron)/Lovelace';
   for (const quoted of [secret.toLowerCase(), secret.toUpperCase(), encodeURIComponent(secret)])
     assert.equal(withoutTexts(`no ${quoted}!`, [secret]), `no ${mask}!`);
 });
 
-test('S24: forms of secrets below eight characters, and ordinary ids, stay as they are', () => {
+test('S24: encoded secrets of fewer than eight characters, and ordinary ids, stay as they are', () => {
   const text = 'Savannah ord_abcdefghijklmnop/order/charge/1 QW5uYQ== 12 34-5678';
   assert.equal(withoutTexts(text, ['Anna', cardNumber]), text);
 });
 
-test('S24: the search for forms takes linear time', () => {
+test('S24: the search for encoded secrets takes linear time', () => {
   const before = performance.now();
   withoutTexts('4- '.repeat(100_000), [cardNumber, '4'.repeat(200)]);
   withoutTexts('A'.repeat(100_000), ['a'.repeat(256), cardNumber]);

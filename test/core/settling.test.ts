@@ -43,7 +43,7 @@ describe('F-103: an undo that fails', () => {
     return said;
   };
 
-  test('each pause of the undo is twice as long, up to an hour; an alert follows the third failure, and the next alert an hour later', () => {
+  test('each pause is twice as long as the one before, up to an hour; an alert follows the third failure, and the next alert an hour later', () => {
     const run = undoing();
     const all = Array.from({ length: 12 }, () => fail(run, false));
     for (const [index, most] of [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600].entries()) {
@@ -56,7 +56,7 @@ describe('F-103: an undo that fails', () => {
     );
   });
 
-  test('after a permanent refusal it is requested every hour; alerts follow at once, then at intervals that double up to a day', () => {
+  test('after a permanent refusal the undo is requested every hour; alerts follow at once, then at intervals that double up to a day', () => {
     const run = undoing();
     const all = Array.from({ length: 150 }, () => fail(run, true));
     const alertsAt = all.flatMap(([, stuck], index) => (stuck ? [all.slice(0, index).reduce((sum, [seconds]) => sum + seconds, 0)] : []));
@@ -68,7 +68,7 @@ describe('F-103: an undo that fails', () => {
     for (const [seconds] of all) assert.ok(seconds <= 3600 && seconds > 1800, `${seconds} s`);
   });
 
-  test('an agent may refuse the message of an undo as of any other request; an undo without a reply is requested again after a pause', () => {
+  test('an agent may reject the request of an undo like any other; an undo without a reply is requested again after a pause', () => {
     const run = undoing();
     assert.deepEqual(
       after(run, () => run.reply(undoPath, rejected)),
@@ -85,8 +85,8 @@ describe('F-103: an undo that fails', () => {
   });
 });
 
-describe('S11: confirming the outcome of a step', () => {
-  test('F-80: the step is not confirmed while its request may still run: a canceled request is sent again after its time limit', () => {
+describe('S11: the confirmation of an effect', () => {
+  test('F-80: the effect is not confirmed while its request may still run: a canceled request is sent again after its time limit', () => {
     const run = canceled();
     for (const _ of ['answered', 'answered by a second delivery']) {
       run.reply(path, fault('Canceled', { permanent: false, unknown: true }));
@@ -99,14 +99,14 @@ describe('S11: confirming the outcome of a step', () => {
     assert.partialDeepStrictEqual(run.latestRequest(path), { attempt: 2, confirming: true });
   });
 
-  test('F-80: a reply of a second delivery of the same request confirms it', () => {
+  test('F-80: a reply to a second delivery of the same request confirms the effect', () => {
     const run = canceled();
     run.reply(path, fault('Canceled', { permanent: false, unknown: true }));
     run.reply(path, ok());
     assert.deepEqual([run.latestRequest(undoPath).attempt, run.latestRequest(path).attempt], [1, 1]);
   });
 
-  test('F-80, F-103: any success under its key confirms it, whichever attempt it answers and however late it is', () => {
+  test('F-80, F-103: any success under the idempotency key confirms the effect, whichever attempt it answers and however late it is', () => {
     for (const more of [{}, { atMostOnce: true }] as const) {
       const run = canceled(more);
       const first = run.latestRequest(path);
@@ -120,7 +120,7 @@ describe('S11: confirming the outcome of a step', () => {
     }
   });
 
-  test('a refusal of an earlier attempt does not confirm it: the next attempt may be running', () => {
+  test('a refusal of an earlier attempt confirms nothing: the next attempt may be running', () => {
     const run = canceled();
     const first = run.latestRequest(path);
     timeIsOver(run);
@@ -128,13 +128,13 @@ describe('S11: confirming the outcome of a step', () => {
     assert.partialDeepStrictEqual(own(run, path), { phase: 'requested', attempt: 2 });
   });
 
-  test('X-20: the outcome of a step that runs at most once is asked for immediately, since the question does not run it again', () => {
+  test('X-20: the effect of a step that runs at most once is confirmed immediately, since a confirmation does not run the step again', () => {
     const run = canceled({ atMostOnce: true });
     run.reply(path, fault('Canceled', { permanent: false, unknown: true }));
     assert.partialDeepStrictEqual(run.latestRequest(path), { attempt: 2, confirming: true });
   });
 
-  test('the scheduler requests it under its key until the outcome is definite', () => {
+  test('the scheduler sends requests under the idempotency key until the outcome is definite', () => {
     const run = canceled();
     run.reply(path, fault('Odd', { unknown: true }));
     timeIsOver(run);
@@ -213,7 +213,7 @@ describe('S11: confirming the outcome of a step', () => {
     assert.equal(canceledStep.state.outcome, 'canceled');
   });
 
-  test('a step that failed before remembers how long it may still have its effect', () => {
+  test('a step that failed is confirmed as not done only when its requests can no longer take effect', () => {
     const root = parallel('', step('ship', { ...undo, lookup: true, longestSeconds: 600, faults: ['Odd'] }));
     const handler = { fault: 'Odd', do: { activity: 'compensate' as const, name: 'compensate' } };
     const run = startRun(workflow({ ...root, faultHandlers: [handler] }));
@@ -244,7 +244,7 @@ describe('S25: a request that could not be processed', () => {
     assert.deepEqual([run.state.outcome, run.requests.length], ['canceled', 1]);
   });
 
-  test('if it failed while an agent processed it, the outcome is confirmed before the order ends', () => {
+  test('if it failed while an agent processed it, its effect is confirmed before the order ends', () => {
     const run = canceledAfter(perhapsDone);
     assert.equal(run.state.outcome, undefined);
     run.reply(path, ok());
@@ -252,7 +252,7 @@ describe('S25: a request that could not be processed', () => {
     assert.equal(run.state.outcome, 'canceled');
   });
 
-  test('if it was a confirmation, the outcome stays open', () => {
+  test('if it was a confirmation, the outcome stays unknown', () => {
     const run = canceled();
     run.reply(path, perhapsDone);
     assert.equal(run.state.outcome, undefined);

@@ -137,7 +137,7 @@ describe('a wait for a signal may have a time limit', () => {
     assert.deepEqual(run.latestRequest('order/remind').path, 'order/remind');
   });
 
-  test('without a handler for that fault the order is blocked, and a person can let it wait again', () => {
+  test('a wait that got no signal blocks the order if no handler handles its fault, and a person can let the order wait again', () => {
     const run = started(sequence('', waitFor('paid', 'payment', { $cel: '30 + 30' })));
     run.now += 60_000;
     run.happen({ type: 'woken' });
@@ -229,7 +229,7 @@ describe('the signals that an order may still wait for', () => {
     assert.deepEqual([names(run), now(run, 'a')], [[], false]);
   });
 
-  test('no name is listed while the order is being ended, nor one that a blocked order would accept at once', () => {
+  test('no name is listed after a cancellation, but the name of an open wait is listed while the order is blocked', () => {
     const root = () => parallel('', step('x'), waitFor('one', 'a'));
     const ended = started(root());
     assert.equal(mayTakeSignal(ended.program, ended.state, 'a'), true);
@@ -240,14 +240,14 @@ describe('the signals that an order may still wait for', () => {
     assert.deepEqual([now(blocked, 'a'), names(blocked)], [false, ['a']]);
   });
 
-  test('a wait whose time is over is blocked: it is still listed, though it accepts no signal', () => {
+  test('a wait whose time is over blocks the order, and its name is still listed', () => {
     const run = started(parallel('', waitFor('one', 'a', 60), waitFor('two', 'b')));
     run.now += 60_000;
     run.happen({ type: 'woken' });
     assert.deepEqual([names(run), run.state.blocked?.path], [['a', 'b'], 'order/one']);
   });
 
-  test('a wait whose time limit could not be evaluated does not wait yet', () => {
+  test('a wait whose time limit could not be evaluated accepts no signal yet, and its name is listed', () => {
     const run = started(sequence('', waitFor('one', 'a', { $cel: 'order.nothing' })));
     assert.deepEqual([names(run), now(run, 'a')], [['a'], false]);
   });

@@ -109,7 +109,7 @@ describe('a value that would make the state too large is a fault at its place', 
     );
   });
 
-  test('S23: a short value passes if it is not kept, or while a fault is handled', () => {
+  test('S23: a short value beyond the limit is not a fault if it is not kept, or while a fault is handled', () => {
     assert.equal(suffer(0, [step('a'), step('b')], start, answer('order/a', {})).blocked, undefined);
     const fails: Activity = { activity: 'raise', name: 'fails', fault: 'Refused', message: '' };
     const handler = { fault: 'Refused', do: sequence('handler', step('a'), read('a')) };

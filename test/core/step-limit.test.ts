@@ -16,7 +16,7 @@ const problemsOf = (activity: Activity) =>
   check(workflow(sequence('order', activity))).flatMap(({ severity, message }) => (severity === 'error' ? [message] : []));
 
 describe('a step with a time limit', () => {
-  test('F-37: the limit ends the last attempt, and its handler runs', () => {
+  test('F-37: the limit ends the last attempt, and the handler of its fault runs', () => {
     play(
       handled(limited(40)),
       `
@@ -37,7 +37,7 @@ describe('a step with a time limit', () => {
     );
   });
 
-  test('S14: a wake-up before its time changes nothing, and without a handler the order is blocked', () => {
+  test('S14: a wake-up before the limit changes nothing, and without a handler the limit blocks the order', () => {
     play(
       workflow(sequence('order', limited(20))),
       `

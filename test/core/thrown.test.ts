@@ -25,7 +25,7 @@ test('an error that is its own cause has a reason, and so has one with many caus
   assert.equal(isProgrammingError(own), true);
 });
 
-test('a programming error may have another one as its cause, but no error from outside', () => {
+test('an error is a programming error only if every error in its chain of causes is one', () => {
   const slip = new TypeError('x is undefined');
   assert.equal(isProgrammingError(new RangeError('no such page', { cause: slip })), true);
   assert.equal(isProgrammingError(new TypeError('terminated', { cause: new Error('other side closed') })), false);

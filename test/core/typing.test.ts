@@ -73,7 +73,7 @@ const forEach = (name: string, list: string, body: Activity, until?: string): Ac
   ...(until ? { until: { $cel: until } } : {}),
 });
 
-describe('the types of variables in expressions besides the order', () => {
+describe('the types of the names that an expression reads, other than the order', () => {
   test("a list that a loop collects has the type of its turns' results", () => {
     const collecting = (collect: object) => ({ ...forEach('paid', 'order.items', charge({ card: 'c', amount })), collect }) as Activity;
     const collected = (collect: object, expression: string) =>

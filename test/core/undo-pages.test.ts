@@ -35,7 +35,7 @@ describe('paging out undo entries', () => {
     });
   });
 
-  test('no entries move while the list is short, and no more than a page holds, except for a single larger entry', () => {
+  test('no entries move while the list is short; otherwise as many as a page holds, or one entry that is larger than a page', () => {
     assert.deepEqual(put(state([]), state([]), { keptMax: 10_000, pageMax: 10_000 }), []);
     assert.deepEqual(put(state([]), undefined, { keptMax: 0, pageMax: 100 }), ['a', 'b']);
     assert.deepEqual(put(state([]), undefined, { keptMax: 0, pageMax: 1 }), ['a']);
@@ -47,10 +47,10 @@ describe('paging out undo entries', () => {
     ['may run again', ['again'], ['a', 'b', 'part/c']],
     ['may be undone as a whole', ['whole'], ['a', 'b', 'part/c', 'again/d']],
   ] as const) {
-    test(`no entry moves that ${what}, and no newer entry`, () => assert.deepEqual(put(state(alive)), goes));
+    test(`an entry that ${what} does not move, nor does any newer entry`, () => assert.deepEqual(put(state(alive)), goes));
   }
 
-  test('no entry moves that was paged in', () => {
+  test('an entry that was paged in does not move', () => {
     assert.deepEqual(put(state([], [entry('a', { from: 3 }), entry('b')])), []);
   });
 

@@ -50,7 +50,7 @@ describe('the plan of an undo', () => {
     );
   });
 
-  test('an undo whose input cannot be evaluated blocks, and the plan says why', () => {
+  test('an undo whose input cannot be evaluated will block the order, and the plan says why', () => {
     const undo = step('undo', { operation: 'un', input: { of: { $cel: 'vars.missing' } } }) as Step;
     const run = begun(parallel('order', sequence('s', step('a', { undo }), step('b')), step('c', { undo })));
     run.reply('order/s/a', ok());

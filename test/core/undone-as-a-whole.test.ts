@@ -146,7 +146,7 @@ describe('F-99: a composite with an undo is undone as a whole', () => {
     );
   });
 
-  test('when it runs again after an undo, it is a new effect, as are all its parts', () => {
+  test('when the composite runs again after an undo, it is a new effect, as are all its parts', () => {
     const body = sequence('body', trip(step('fly')), step('pay'));
     const retry = { activity: 'retry', name: 'retry', retries: 1, intervalSeconds: 0, undoFirst: true, do: body } as Activity;
     const run = started(workflow(sequence('', retry)));

@@ -71,12 +71,12 @@ for (const [kinds, facts, wanted] of table)
       assert.equal(verdictOf({ kind, path: 'order/charge', fingerprint }, facts), wanted);
     });
 
-test('F-164: an exception from outside that comes again has failed again, although it blocks the order at its root', () => {
+test('F-164: the verdict is `failed-again` if the reported exception comes again, although it blocks the order at its root', () => {
   const again = { type: 'OrderBlocked', path: 'order', fault: { ...faultOf('Declined'), source: 'order/charge' } };
   assert.equal(verdictOf({ kind: 'resubmit', path: 'order/charge', fingerprint }, [again]), 'failed-again');
 });
 
-test('a verdict is the same for the facts in one part and in many', () => {
+test('a verdict is the same whether the facts come in one part or one by one', () => {
   for (const [kinds, facts, wanted] of table) {
     let watch: Watch | Verdict = { kind: kinds[0] ?? '', path: 'order/charge', fingerprint };
     for (const fact of facts) if (typeof watch !== 'string') watch = judge(program, watch, [fact]);
@@ -94,12 +94,12 @@ test('S36: the verdict on an order with a lost journal is `passed` if the order 
   assert.deepEqual(verdictsOf('handle'), [undefined, undefined, undefined, undefined, undefined]);
 });
 
-test('terminate, mark-compensated, suspend and what asks a person are not verified', () => {
+test('instructions such as terminate, mark-compensated and suspend, and actions that call a person, have no verdict', () => {
   for (const kind of ['terminate', 'mark-compensated', 'suspend', 'acknowledge', 'recover', 'announce', 'task', 'raise', 'signal'])
     assert.equal(isJudged(kind), false, kind);
 });
 
-test('F-133: a rule that recovers a whole order has the verdict of compensate, and one that recovers an activity that of resume-at', () => {
+test('F-133: a rule that recovers a whole order has the verdict of compensate, and a rule that recovers an activity has the verdict of resume-at', () => {
   assert.deepEqual([{ kind: 'recover' }, { kind: 'recover', path: 'order/charge' }, { kind: 'retry' }].map(judgedAs), [
     'compensate',
     'resume-at',

@@ -41,7 +41,7 @@ const why = (...given: Parameters<typeof proposed>): string => {
 };
 
 describe('a proposal about alike exceptions', () => {
-  test('F-161: is drawn from five verified uses of which 80 % passed, and from no fewer', () => {
+  test('F-161: needs at least five verified uses, of which 80 % passed', () => {
     assert.match(why(uses(skip, 4, 4)), /needs 5 verified uses of one way, of which 80 % passed; of 4 uses of skip, 4 passed\./);
     assert.match(why(uses(skip, 10, 7)), /of 10 uses of skip, 7 passed\./);
     assert.match(why([]), /there is none yet/);
@@ -49,13 +49,13 @@ describe('a proposal about alike exceptions', () => {
     assert.equal(proposal(uses(skip, 10, 8)).way.passed, 8);
   });
 
-  test('F-161: does what most people did, although an instruction of a few always passes', () => {
+  test('F-161: does what most people did, even if an instruction that few people gave has always passed', () => {
     assert.equal(proposal([...uses(skip, 20, 17), ...uses({ kind: 'cancel' }, 6, 6)]).way.instruction.kind, 'skip');
     assert.match(why([...uses(skip, 20, 15), ...uses({ kind: 'cancel' }, 6, 6)]), /of 20 uses of skip, 15 passed/);
     assert.match(why([...uses(skip, 4, 4), ...uses({ ...skip, output: { by: 'hand' } }, 4, 4)]), /of 4 uses of skip, 4 passed/);
   });
 
-  test('W-20: is a retry where people resubmitted, after the time within which four in five had done so', () => {
+  test('W-20: is a retry if people resubmitted; its interval is the time within which four in five of them did so', () => {
     const { kind, code, after } = proposal(uses(again, 10, 10, [5, 10, 20, 40, 900]));
     assert.equal(kind, 'retry');
     assert.partialDeepStrictEqual(after, { activity: 'retry', retries: 1, intervalSeconds: 40, only: ['NoPrinter'] });
@@ -64,7 +64,7 @@ describe('a proposal about alike exceptions', () => {
     assert.partialDeepStrictEqual(proposal(twice).after, { retries: 2 });
   });
 
-  test('W-20: is a handler that goes on where people skipped the step, and one that undoes the order where they undid it', () => {
+  test('W-20: is a handler that continues after the step if people skipped it, and a handler that undoes the order if they undid it', () => {
     const skipped = proposal(uses(skip, 5, 5));
     assert.deepEqual([skipped.kind, skipped.path], ['handler', 'order/label']);
     assert.match(skipped.diff.join('\n'), /^\+ .*"activity": "scope"/m);
@@ -80,7 +80,7 @@ describe('a proposal about alike exceptions', () => {
     }
   });
 
-  test('W-20: is a condition before the step where one field separates the failing orders from all others', () => {
+  test('W-20: is a condition before the step if one field separates the failing orders from all others', () => {
     const bodies = (count: number, body: JsonObject) => Array.from({ length: count }, (_, kilos) => ({ ...body, kilos }));
     const [south, north] = [bodies(5, { depot: 'south' }), bodies(5, { depot: 'north' })];
     const { kind, after, code } = proposal(uses(skip, 5, 5), { failed: south, good: north });

@@ -50,7 +50,7 @@ const times = fc
   .map((each) => each.map((at) => begin + at));
 
 describe('the notices of a group of people', () => {
-  test('F-153: a message tells of the first task of its kind at once, and summaries at growing intervals of the next ones', () => {
+  test('F-153: a group is notified of the first task of a kind at once, and of later ones in summaries at growing intervals', () => {
     const minute = 60_000;
     const every = Array.from({ length: 8 * 60 }, (_, index) => begin + index * minute);
     assert.deepEqual(
@@ -79,7 +79,7 @@ describe('the notices of a group of people', () => {
     );
   });
 
-  test('each pause before a message is at least the one for the number of messages already sent', () => {
+  test('the pause before each message is at least as long as the number of messages already sent requires', () => {
     fc.assert(
       fc.property(times, (openedAt) => {
         let sent = 0;
@@ -96,12 +96,12 @@ describe('the notices of a group of people', () => {
     );
   });
 
-  test('10,000 tasks of one kind in a day are at most eight messages', () => {
+  test('10,000 tasks of one kind in a day make at most eight messages', () => {
     const openedAt = Array.from({ length: 10_000 }, (_, index) => begin + Math.floor((index * dayMs) / 10_000));
     assert.ok(played(openedAt).filter(({ at }) => at < begin + dayMs).length <= 8);
   });
 
-  test('a muted notice tells nothing until its mute ends, and then all of it in one message', () => {
+  test('a muted notice sends nothing until its mute ends, and then names all its tasks in one message', () => {
     fc.assert(
       fc.property(times, fc.integer({ min: 0, max: 5 * dayMs }), fc.integer({ min: 1, max: 5 * dayMs }), (openedAt, from, length) => {
         const muted = [begin + from, begin + from + length] as const;
@@ -115,7 +115,7 @@ describe('the notices of a group of people', () => {
     );
   });
 
-  test('hundreds of kinds of trouble together are at most ten messages in a quarter of an hour for one group', () => {
+  test('tasks of hundreds of kinds make at most ten messages for one group in a quarter of an hour', () => {
     fc.assert(
       fc.property(times, (wanted) => {
         const sent: number[] = [];

@@ -25,19 +25,19 @@ describe('the reminders of a task', () => {
     assert.deepEqual(hours, [0, 1, 3, 7, 15, 31, 55, 79, 103]);
   });
 
-  test('F-154: every second one goes to the next group, and the last group hears of it again', () => {
+  test('F-154: go to the next group every second time, and keep going to the last group', () => {
     const told = reminded({ ...open, escalateTo: ['leads', 'managers'] }, 7).map(({ escalation }) => escalation?.to ?? 'claims');
     assert.deepEqual(told, ['claims', 'leads', 'leads', 'managers', 'managers', 'managers', 'managers']);
   });
 
-  test('F-154: none comes after a claim before the claim has lasted as long as the time limit of the task', () => {
+  test('F-154: come, after a claim, only when the claim has lasted as long as the time limit of the task', () => {
     const claimedAt = openedAt + hourMs;
     const claimed: RemindedTask = { ...open, state: 'claimed', claimedAt };
     assert.equal(reminderAt(claimed), claimedAt + 4 * hourMs);
     assert.equal(reminderAt({ ...claimed, state: 'resolved' }), undefined);
   });
 
-  test('whatever the intervals, each is at least as long as the one before, and at most a day', () => {
+  test('come at intervals that never get shorter, and that are at most a day', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 400_000 }), fc.integer({ min: 2, max: 30 }), (every, times) => {
         const at = reminded({ ...open, every }, times).map((each) => each.at);

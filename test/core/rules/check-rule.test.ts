@@ -60,7 +60,7 @@ test('F-140: a condition is type-checked against the workflow, with the column o
   for (const [condition, more, wanted] of conditions) assert.deepEqual(said(ofBuy({ ...more, condition })), [wanted], condition);
 });
 
-test('a rule that reads what is not there learns what is there', () => {
+test('a rule that reads an unknown name is refused, and the message says which names exist', () => {
   const suspends = { event: { kind: 'data' }, action: { kind: 'suspend' } } as const;
   assert.match(told(ofBuy({ ...suspends, condition: 'outputs.ship.tracking == ""' })), /There is "charge", the order and its variables\./);
   assert.match(told(ofBuy({ ...suspends, condition: 'exception.type == ""' })), /There is at, order, outputs, variables\./);
@@ -109,7 +109,7 @@ test('F-140: events, objects and actions that do not fit are problems with their
   for (const [wrong, wanted] of others) assert.deepEqual(said(wrong), [wanted], JSON.stringify(wrong).slice(0, 300));
 });
 
-test('F-104: a rule of compensation is for one step without an undo, when it is compensated', () => {
+test('F-104: a rule that gives an undo must name one step without an undo, and the event of its compensation', () => {
   const undo = (more: Partial<Rule>): Rule =>
     ofBuy({
       object: { workflow: 'buy', step: 'order/ship' },

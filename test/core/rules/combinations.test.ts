@@ -28,18 +28,18 @@ function played(rules: readonly Rule[], events: readonly RuleEvent[]) {
   return { acted, forgotten, memory };
 }
 
-test('F-143: with all, the event that completes the list within the time makes the rule act', () => {
+test('F-143: with `all`, the event that completes the list within the time makes the rule act', () => {
   const near = [signal('a', 0, 'a1'), signal('b', 60, 'b1')];
   assert.deepEqual(played([both()], near).acted, ['b1']);
   assert.deepEqual(played([both()], [signal('a', 0), signal('b', 61)]).acted, []);
 });
 
-test('F-143: the time is that of the events, whatever the order in which they arrive', () => {
+test('F-143: the time between two events is that of their occurrence, in whatever sequence they arrive', () => {
   assert.deepEqual(played([both()], [signal('b', 50, 'b1'), signal('a', 0, 'a1')]).acted, ['a1']);
   assert.deepEqual(played([both()], [signal('b', 100), signal('a', 0)]).acted, []);
 });
 
-test('F-143: all events of a list are within the time of each other, not only of the last that arrives', () => {
+test('F-143: any two events of a list must be within the time, not only each of them and the last to arrive', () => {
   const three = combined(rule({ id: 'three', all: patterns('a', 'b', 'c'), withinSeconds: 60 }));
   assert.deepEqual(played([three], [signal('a', 0), signal('c', 100), signal('b', 50, 'b1')]).acted, []);
   assert.deepEqual(played([three], [signal('a', 0), signal('c', 60), signal('b', 50, 'b1')]).acted, ['b1']);
@@ -56,12 +56,12 @@ test('F-143: a list without the event that has just arrived does not make a rule
   assert.deepEqual(acts, [0, 0, 0]);
 });
 
-test('F-143: an event that fits several places of a list leaves the place that another event needs', () => {
+test('F-143: an event that fits several entries of a list does not take the entry that another event needs', () => {
   const either = combined(rule({ id: 'either', all: [{ kind: 'signal' }, { kind: 'signal', type: 'a' }], withinSeconds: 60 }));
   assert.deepEqual(played([either], [signal('b', 0), signal('a', 1, 'a1')]).acted, ['a1']);
 });
 
-test('F-143: each event counts once for a rule, and for each rule', () => {
+test('F-143: an event counts once for each rule', () => {
   const events = [signal('a', 0, 'a1'), signal('b', 1, 'b1'), signal('b', 2, 'b2'), signal('a', 3, 'a2')];
   assert.deepEqual(played([both()], events).acted, ['b1', 'a2']);
   const announce = { action: { kind: 'announce', text: 'both' } } as const;
@@ -76,7 +76,7 @@ test('F-143: an event that is seen twice is kept once', () => {
   assert.deepEqual(played([twice], [signal('a', 0, 'a1'), signal('a', 9, 'a2')]).acted, ['a2']);
 });
 
-test('F-143: with any, each of the events makes the rule act', () => {
+test('F-143: with `any`, each of the events makes the rule act', () => {
   const any = combined(rule({ id: 'any', any: patterns('a', 'b'), timesPerOrder: 9 }));
   assert.deepEqual(played([any], [signal('b', 0, 'b1'), signal('c', 0), signal('a', 500, 'a1')]).acted, ['b1', 'a1']);
 });
@@ -87,7 +87,7 @@ test('the memory forgets the oldest event by its own time, and a fact says so', 
   assert.deepEqual([forgotten, memory.kept?.length], [['a-32'], 32]);
 });
 
-test('a rule about an age or a lateness is asked once, and its caller learns the next time', () => {
+test('a rule about the age of an order decides once, and the next time at which a rule must decide is known', () => {
   const old = rule({ id: 'old', event: { kind: 'order-age', afterSeconds: 60 }, action: { kind: 'suspend' } });
   const set = compileRules([old, { ...old, id: 'older', event: { kind: 'order-age', afterSeconds: 90 } }]);
   const timed = { kind: 'order-age', orderId: 'order-1', workflow: 'buy', eventId: 'age', from: 1000 } as const;
@@ -105,7 +105,7 @@ test('a rule about an age or a lateness is asked once, and its caller learns the
   assert.equal(nextRuleTime(set, timed, decide(set, situation(at(91)), memory).memory), undefined);
 });
 
-test('a rule about an age is asked once although its condition is false, so that its order is not looked at without end', () => {
+test('a rule about the age of an order decides once even if its condition is false, so its order is not due again and again', () => {
   const set = compileRules([rule({ event: { kind: 'order-age', afterSeconds: 0 }, condition: 'false' })]);
   const { memory } = decide(set, situation({ id: 'age', kind: 'order-age', at: 0, seconds: 1 }));
   const timed = { kind: 'order-age', orderId: 'order-1', workflow: 'buy', eventId: 'age', from: 0 } as const;

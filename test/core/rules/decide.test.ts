@@ -48,7 +48,7 @@ test('F-141: a rule acts only if its condition is true', () => {
   assert.deepEqual(decided.asked, [{ id: 'declined', version: 1, matched: false }]);
 });
 
-test('F-141: a condition that throws, or is no condition, raises a basic failure and calls a person', () => {
+test('F-141: a condition that throws, or is neither true nor false, raises a basic failure and calls a person', () => {
   for (const condition of ['outputs.charge.amount > 1.0', 'order.total', '1 +']) {
     const [decision, ...others] = askedOf([rule({ condition, priority: 1 }), rule({ id: 'other' })]).decisions;
     assert.deepEqual(others, []);
@@ -59,14 +59,14 @@ test('F-141: a condition that throws, or is no condition, raises a basic failure
   }
 });
 
-test('F-141: a value of an action that cannot be evaluated, or is no text, raises a basic failure', () => {
+test('F-141: a value of an action that cannot be evaluated, or is not a text, raises a basic failure', () => {
   const ofText = (text: string) => rule({ action: { kind: 'task', text: { $cel: text } } });
   const [good] = askedOf([ofText('"Call " + order.customer.id')]).decisions;
   assert.deepEqual(good?.action, { kind: 'task', text: 'Call c-1' });
   for (const text of ['order.nobody', 'order.total']) assert.equal(askedOf([ofText(text)]).decisions[0]?.action.kind, 'raise', text);
 });
 
-test('the highest priority is asked first, and the first rule that acts ends the matching, except for announcements', () => {
+test('the rule with the highest priority decides first, and the first rule that acts ends the matching unless it only announces', () => {
   const text = { kind: 'announce', text: 'declined' } as const;
   const rules = [
     rule({ id: 'low', priority: 1 }),
@@ -115,7 +115,7 @@ test('an order on which rules acted for very many reasons gets no further action
   assert.deepEqual([kinds.slice(0, 64).every((kind) => kind === 'retry'), kinds[64]], [true, 'raise']);
 });
 
-test('rules that raise what they are about stop after three rounds', () => {
+test('a rule that raises the exception on which it acts stops after three rounds', () => {
   const set = compileRules([rule({ action: { kind: 'raise', type: 'Declined', message: 'again' }, timesPerOrder: 100 })]);
   const rounds: unknown[] = [];
   for (let round = 0; round < 5; ) {
@@ -128,7 +128,7 @@ test('rules that raise what they are about stop after three rounds', () => {
   assert.deepEqual(rounds, ['Declined', 'Declined', 'Declined', 'Engine/RuleStopped']);
 });
 
-test('F-142: a constraint raises when its condition becomes true, not again while it stays true', () => {
+test('F-142: a constraint raises an exception when its condition becomes true, and no other while it stays true', () => {
   const limit = rule({
     id: 'limit',
     object: { workflow: 'buy' },
@@ -146,14 +146,14 @@ test('F-142: a constraint raises when its condition becomes true, not again whil
   assert.deepEqual(raised, [undefined, 'left: 0', undefined, undefined, 'left: -3']);
 });
 
-test('F-142: a constraint that cannot be evaluated raises once, not at each write', () => {
+test('F-142: a constraint that cannot be evaluated raises one exception, not one at each write', () => {
   const set = compileRules([rule({ event: { kind: 'data' }, condition: 'variables.left <= 0.0' })]);
   const first = decide(set, situation({ id: 'd', kind: 'data', at: 0 }));
   assert.equal(first.decisions[0]?.action.kind, 'raise');
   assert.deepEqual(decide(set, situation({ id: 'e', kind: 'data', at: 1 }), first.memory).decisions, []);
 });
 
-test('F-104: a rule of compensation gives a step without an undo one, with its input', () => {
+test('F-104: a rule of compensation gives an undo and its input to a step without one', () => {
   const undo = rule({
     object: { workflow: 'buy', step: 'order/ship' },
     event: { kind: 'step-state', type: 'Compensating' },
@@ -176,7 +176,7 @@ test('F-104: a rule of compensation gives a step without an undo one, with its i
   assert.deepEqual(happens('Executing', 120), []);
 });
 
-test('F-144: rules that nearly fit an event are the candidates of the task; none are needed once a rule acts', () => {
+test('F-144: rules that nearly fit an event are the candidates of the task; if a rule acts, there are no candidates', () => {
   const near = [
     rule({ id: 'big', name: 'Big orders', condition: 'order.total > 1000.0' }),
     rule({ id: 'trial', mode: 'dry-run' }),
@@ -198,7 +198,7 @@ test('F-144: rules that nearly fit an event are the candidates of the task; none
   assert.deepEqual(askedOf([...near, rule({ priority: -1 })]).candidates, []);
 });
 
-test('a rule that does not fit a new version of its workflow is skipped for it, with a fact', () => {
+test('a rule that does not fit a new version of its workflow is skipped for that version, and a fact says so', () => {
   const reads = rule({ object: { workflow: 'buy' }, condition: 'outputs.weigh.grams > 5.0' });
   const both = { ...world, workflows: [...world.workflows, buyOf(2)] };
   const decided = decide(compileRules([reads], both), { ...situation(), workflow: { name: 'buy', version: 2 } });

@@ -47,7 +47,7 @@ function messageOf(define: () => unknown): string {
   return 'no error';
 }
 
-test('F-140: an app is refused whose rule does not fit its workflows, with the file and the line of the rule', () => {
+test('F-140: an app is refused if a rule does not fit its workflows, with the file and the line of the rule', () => {
   const wrong = defineRule('wrong', {
     name: 'Wrong',
     workflow: buy,

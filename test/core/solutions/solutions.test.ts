@@ -71,7 +71,7 @@ describe('an instruction that is kept for other orders', () => {
 
 describe('the places of an instruction', () => {
   const values = { amount: 5, who: 'Ö', list: [{ a: '{{who}}' }] };
-  test('a place alone becomes the value, and one within a text becomes its text', () => {
+  test('a text that is only a place becomes the value itself; in a longer text, each place becomes the text of its value', () => {
     const given = { a: '{{amount}}', b: ['to {{ who }}: {{amount}} {{list}}', '{{list}}'], c: '{{other}}', d: 7 };
     assert.deepEqual(filledPlaces(given, values), {
       a: 5,
@@ -81,7 +81,7 @@ describe('the places of an instruction', () => {
     });
   });
 
-  test('are found with the way to each', () => {
+  test('are found, each with its position in the instruction', () => {
     assert.deepEqual(
       [...placesIn({ a: ['x', '{{b}}-{{c}}'], e: '{{d}}' })],
       [
@@ -100,7 +100,7 @@ describe('the check of a solution', () => {
     );
   const parameter = (name: string) => ({ name, schema: {} });
 
-  test('F-155: names each place without a parameter, each parameter without a place, and braces that are no place', () => {
+  test('F-155: names each place without a parameter, each parameter without a place, and braces that are not a place', () => {
     const instruction = { kind: 'replace-input', input: { 'a/b': ['{{x}}', '{{y', '{{1}}'] } };
     assert.deepEqual(said({ instruction, parameters: [parameter('z'), parameter('z')] }), [
       '/instruction/input/a~1b/1 invalid-place',
@@ -133,7 +133,7 @@ describe('a solution is suggested', () => {
   const why = (fingerprints: readonly string[], appliesWhen?: string) =>
     whyApplies({ fingerprints, ...(appliesWhen === undefined ? {} : { appliesWhen }) }, sought);
 
-  test('F-155: for its fingerprints, or where its condition is true', () => {
+  test('F-155: for exceptions with its fingerprints, and where its condition is true', () => {
     assert.equal(why(['f0', 'f1']), 'same-fingerprint');
     assert.equal(why(['f0']), undefined);
     assert.equal(why([], 'order.total < 100.0'), 'condition');
@@ -150,7 +150,7 @@ describe('the rank of solutions', () => {
     figures: { ...noFigures, used: passed + failedAgain + failedOtherwise, passed, failedAgain, failedOtherwise },
   });
 
-  test('F-155: one success of one is worth less than 92 of 100, and more than none', () => {
+  test('F-155: is lower after 1 passed use of 1 than after 92 of 100, and higher than after no use', () => {
     const order = ranked([entry('none', 0, 0), entry('one', 1, 0), entry('most', 92, 8), entry('never', 0, 9)]).map(
       ({ solution: { id } }) => id,
     );
@@ -160,7 +160,7 @@ describe('the rank of solutions', () => {
     assert.equal(wilsonLowerBound(0, 0), 0);
   });
 
-  test('a use that ended in another exception has not passed', () => {
+  test('falls for a use that ended in another exception', () => {
     assert.ok(trustIn(entry('a', 9, 0, 3).figures) < trustIn(entry('b', 9, 1).figures));
   });
 });
