@@ -84,8 +84,8 @@ export function coveragePage(summary: Summary, { seed, commit, file }: Played): 
     ...partOnStates(summary),
     ...partOnCalls(summary),
     ...partsOnOtherPlaces(summary),
-    '## Everything: fault, place, and how the order stood',
-    'An empty cell is what did not happen.',
+    '## All faults, by place and by state of the order',
+    'An empty cell: none happened.',
     coverageTable(summary),
   ];
   return parts.join('\n\n');
@@ -108,7 +108,7 @@ function partOnRoles(summary: Summary): readonly string[] {
         reach[kind].roles.some((each) => each === role),
       ),
     ),
-    'Why not the others:',
+    'Why each fault leaves out the other roles:',
     why.join('\n'),
   ];
 }
@@ -155,7 +155,7 @@ function partsOnOtherPlaces(summary: Summary): readonly string[] {
     '**The three tables below** count the faults at each place. There, an empty cell means that none happened in these worlds, whether it can happen or not. `poison`: content that no program can process. `queue is closed`: the channel of the queue was closed. `old message again`: a message of an earlier minute; `batch comes again`: a whole batch after a crash.',
     ...part('At which operation', 'operation, or whole service', ofServices),
     ...part('On which queue', 'queue', ofMessages),
-    ...part('To what else', 'what', ofTheRest),
+    ...part('At which other place', 'place', ofTheRest),
   ];
 }
 

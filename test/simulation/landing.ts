@@ -15,10 +15,10 @@ const readers = without(functions, 'supervisor', 'sweeper', 'bulk');
 const inside: readonly Role[] = ['scheduler', 'agent', 'children'];
 
 const everybody: Reach = { roles: callers, because: 'few worlds have a notifier and people who claim tasks' };
-const onlyReaders: Reach = { roles: readers, because: 'nobody else takes messages in batches' };
+const onlyReaders: Reach = { roles: readers, because: 'no other role takes messages in batches' };
 const onlyInside: Reach = {
   roles: inside,
-  because: 'what the system sends to itself goes to them alone; what a client posts he posts again',
+  because: 'only these roles get messages that the system sends to itself; a client sends its own messages again',
 };
 const ownCode: Reach = { roles: ['agent', 'consumer'], because: 'only the code of the app calls services' };
 const onlyAgents: Reach = { roles: ['agent'], because: 'only agents call services' };
@@ -27,7 +27,7 @@ const onlySupervisor: Reach = { roles: ['supervisor'], because: 'only the superv
 const announcers: Reach = {
   roles: ['scheduler', 'operator', 'bulk', 'dead-letter'],
   because:
-    'agents, supervisors and who takes submissions announce nothing, and what clients and callers ask for very seldom leads to anything at once',
+    'agents, supervisors and submissions announce nothing, and calls of clients and of callers very seldom lead to an announcement at once',
 };
 
 /** A fault can hit only the roles in its list. */
@@ -36,32 +36,38 @@ export const reach: { readonly [kind in AnyFault]: Reach } = {
   'crash applied': everybody,
   'crash after': everybody,
   throttled: everybody,
-  'transaction conflict': { roles: ['client', 'submissions', 'children'], because: 'nobody else makes orders' },
+  'transaction conflict': { roles: ['client', 'submissions', 'children'], because: 'no other role creates orders' },
   'answer lost': everybody,
   'written twice': {
     roles: without(callers, 'agent', 'consumer', 'bulk', 'dead-letter'),
-    because: 'agents, consumers and the dead letters write no states, and bulk runs very few',
+    because: 'agents, consumers and the dead-letter role write no states, and bulk runs write very few',
   },
   'not taken': announcers,
   'index late': onlySupervisor,
   'index never': onlySupervisor,
   'index ghost': onlySupervisor,
-  'message twice': { roles: [...readers, 'client'], because: 'nobody else takes messages' },
-  'message late': { roles: [...readers, 'client'], because: 'nobody else takes messages' },
+  'message twice': { roles: [...readers, 'client'], because: 'no other role takes messages' },
+  'message late': { roles: [...readers, 'client'], because: 'no other role takes messages' },
   'message lost': onlyInside,
   'queue purged': onlyInside,
   'old message again': onlyInside,
   'acknowledgement lost': onlyReaders,
   'batch comes again': onlyReaders,
-  'time runs out': { roles: without(functions, 'bulk'), because: 'nobody else has a time limit; few worlds have bulk runs' },
+  'time runs out': { roles: without(functions, 'bulk'), because: 'no other role has a time limit; few worlds have bulk runs' },
   'clock jumps': everybody,
   'host stands still': everybody,
-  'supervisors gone': { roles: ['supervisor', 'sweeper'], because: 'it is about them' },
-  'record damaged': { roles: ['scheduler'], because: 'it is in the way of whoever works on the order' },
-  'edited definition': { roles: ['scheduler'], because: 'nobody else goes on with an order, and what takes new ones refuses to start' },
-  'older process': { roles: ['scheduler', 'client', 'operator'], because: 'nobody else looks at how far an order of the newer version is' },
-  'order held': { roles: ['scheduler'], because: 'it is in the way of whoever works on the order' },
-  poison: { roles: without(readers, 'dead-letter'), because: 'the dead letters take everything: there is no poison for them' },
+  'supervisors gone': { roles: ['supervisor', 'sweeper'], because: 'the fault is that these two are away' },
+  'record damaged': { roles: ['scheduler'], because: 'it counts for the role that works on the order' },
+  'edited definition': {
+    roles: ['scheduler'],
+    because: 'no other role continues an order, and a role that takes new orders refuses to start',
+  },
+  'older process': {
+    roles: ['scheduler', 'client', 'operator'],
+    because: 'no other role reads the state of an order of the newer version',
+  },
+  'order held': { roles: ['scheduler'], because: 'it counts for the role that works on the order' },
+  poison: { roles: without(readers, 'dead-letter'), because: 'the dead-letter role takes every message, so none is poison for it' },
   'service refuses': onlyAgents,
   'undo refused': onlyAgents,
   'service fails': ownCode,
@@ -72,12 +78,12 @@ export const reach: { readonly [kind in AnyFault]: Reach } = {
   },
   'throttled for long': everybody,
   'publisher is down': announcers,
-  'publisher gone for a day': { roles: ['scheduler', 'operator'], because: 'the others announce too seldom for one long outage' },
+  'publisher gone for a day': { roles: ['scheduler', 'operator'], because: 'the other roles announce too seldom for one long outage' },
   'queue is closed': {
     roles: ['scheduler', 'agent', 'children', 'client', 'submissions', 'dead-letter'],
-    because: 'nothing is sent to the others; where it goes to a person, it befalls the sender',
+    because: 'no other role has such a queue; the response queue counts for its client',
   },
-  'client queue gone': { roles: ['client'], because: 'it is his' },
+  'client queue gone': { roles: ['client'], because: 'the queue is that of a client' },
   'service slow': onlyAgents,
   'service answer lost': onlyAgents,
   'stricter schema': onlyAgents,
