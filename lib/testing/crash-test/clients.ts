@@ -139,7 +139,8 @@ export class Clients {
     this.persist('instruct', async ({ system }) => {
       const how = { id: `${reason}/${++tries}`, key: callKey('crash-test', reason, null) };
       const rev = () => history.orders.get(orderId)?.state.rev;
-      const { answer, observation } = await instructOnce(system, { orderId, decision, reason, how, rev, now: Date.now });
+      const now = () => this.around.timeline.now;
+      const { answer, observation } = await instructOnce(system, { orderId, decision, reason, how, rev, now });
       record(observation);
       if (answer.outcome === 'not-found' && tries <= triesMax) return false;
       heard(answer.outcome === 'done' || answer.outcome === 'replayed' ? 'accepted' : 'refused');

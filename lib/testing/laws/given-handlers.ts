@@ -23,7 +23,7 @@ export function givenHandlers(): Law {
       const count = began.get(orderId) ?? 0;
       began.set(orderId, count + started.length);
       const amends = newFacts.some((fact) => fact.type === 'InstructionGiven' && fact.kind === 'amend');
-      // What became due before the amendment happens in the same write: a timer or the deadline of a canceled step may end the order.
+      // A timer, or the deadline of a canceled step, that was due before the amendment takes effect in the same write, and may end the order.
       const isDue = record.nextDueAt !== null && record.nextDueAt <= after.updatedAt;
       if (amends && !isDue && after.processState !== record.processState && after.processState !== 'Error')
         return `order ${orderId}: an amendment led from ${record.processState} to ${after.processState}`;
