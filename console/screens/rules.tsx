@@ -20,7 +20,7 @@ export default function Rules() {
   const rows = useRows(sorted.map(({ id }) => `/rules/${id}`));
   return (
     <>
-      <PageHead title="Rules" lede="the highest priority is asked first; the first that acts ends the search">
+      <PageHead title="Rules" lede="the rule with the highest priority is asked first; the first rule that acts ends the search">
         {has('admin') && (
           <button class="btn" type="button" onClick={() => go('/rules/new')}>
             <Icon name="plus" />

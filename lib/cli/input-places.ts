@@ -28,7 +28,8 @@ function withValue(before: Json | undefined, [part, ...rest]: readonly string[],
   if (part === undefined) return givenValue(before, given.value);
   if (Array.isArray(before)) {
     const index = Number(part);
-    if (!/^\d+$/.test(part) || index >= before.length) throw noPlace(given, `The list there has ${before.length} entries, from 0 on.`);
+    if (!/^\d+$/.test(part) || index >= before.length)
+      throw noPlace(given, `The list there has ${before.length} entries, numbered from 0.`);
     return before.with(index, withValue(before[index], rest, given));
   }
   if (!isObject(before)) throw noPlace(given, 'There is no object at this place.');

@@ -10,7 +10,7 @@ const groups: { readonly [name: string]: string } = {
   bulk: 'Give one instruction to many orders',
   group: 'Say who the people of a group are',
   task: 'List, claim and resolve the tasks of people',
-  solution: 'List, write and delete instructions that people keep, and make rules of them',
+  solution: 'List, write and delete instructions that people keep, and make rules from them',
   breaker: 'Show circuit breakers of remote services',
   channel: 'Inspect, close and open channels; read queues',
   'dead-letter': 'List, resubmit and discard dead letters',

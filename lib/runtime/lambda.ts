@@ -129,7 +129,7 @@ async function cursorKeyIn(environment: Environment): Promise<Uint8Array> {
   client.destroy();
   if (SecretString.length < 32)
     throw new Error(
-      `The secret ${SecretId} is too short for a key: expected at least 32 characters, got ${SecretString.length}. The runbook says how to change the cursor key.`,
+      `The secret ${SecretId} is too short for the cursor key: expected at least 32 characters, got ${SecretString.length}. The runbook says how to change this key.`,
     );
   return Buffer.from(SecretString, 'utf8');
 }

@@ -55,7 +55,7 @@ describe('the clusters of a workflow', () => {
     assert.deepEqual((await ask('GET', '/workflows/letter/clusters', operator)).json.items, []);
     const [cluster] = (await ask('GET', clusters, operator)).json.items;
     assert.deepEqual([cluster.proposal, cluster.resolutions[0].used], [null, 4]);
-    assert.match(cluster.why, /^A proposal needs 5 verified uses of one way/);
+    assert.match(cluster.why, /^A proposal needs 5 verified uses of one instruction/);
     const shop = startApi();
     await shop.orderInError('k');
     assert.equal((await shop.ask('GET', '/workflows/fulfil-order/clusters', operator)).json.items.length, 1);

@@ -127,7 +127,7 @@ describe('an order whose agent cannot work', () => {
     assert.deepEqual(waitsFor, { ...outage, path: 'order/book', until: null });
     assert.match(
       explanation,
-      /, but the service of desk is away since 2026-01-01T00:00:00Z \(its circuit breaker is open\): requests continue when a probe succeeds, the next one at 2026-01-01T00:00:05Z\.$/,
+      /, but the service of desk has been unavailable since 2026-01-01T00:00:00Z \(its circuit breaker is open\): requests continue when a probe succeeds, the next one at 2026-01-01T00:00:05Z\.$/,
     );
 
     // A list reads no circuit breaker: it tells the outage once the step is late.
@@ -139,7 +139,7 @@ describe('an order whose agent cannot work', () => {
     await store.putBreaker({ agent: 'desk', rev: 2, openedAt, probeAt: openedAt, failedProbes: 1, closedAt: clock.now() }, 1);
     assert.match(
       (await show()).explanation,
-      /the service of desk is back since .*: the waiting requests are released one after another\.$/,
+      /the service of desk has answered again since .*: the waiting requests are released one after another\.$/,
     );
   });
 

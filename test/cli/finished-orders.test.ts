@@ -72,7 +72,7 @@ describe('a finished order that has read an undone write, at the command line', 
     const data = ['--data', '{"lot": "4712"}', '--reason', 'the same goods'];
     const refused = await system.redress(['order', 'restart', sale, ...data, '--dry-run']);
     assert.equal(refused.exitCode, 1);
-    assert.match(refused.out, /What order\/reserve did stands/);
+    assert.match(refused.out, /The effect of order\/reserve stays/);
     const given = await system.redress(['order', 'restart', sale, ...data, '--keep-effects', '--yes']);
     assert.equal(given.exitCode, 0, given.err);
     const { outcome, restartedAs } = await orderOf(sale);

@@ -32,7 +32,7 @@ test('F-153: the form of an undo first shows the check of the whole order, and t
   await page.locator('.effects').getByText('undoes').waitFor();
   assert.match(await page.locator('.effects').innerText(), /undoes\s+charge refund, reserve release/);
   await page.getByLabel('Undo', { exact: true }).selectOption('order/parallel');
-  await page.getByText('The output of order/parallel/ship is missing then').first().waitFor();
+  await page.getByText('The output of order/parallel/ship would be missing').first().waitFor();
   assert.ok(await button('Undo what is done').isDisabled());
 });
 

@@ -118,7 +118,7 @@ test('F-153: the page of a canceled order says that a step without a reply needs
   await page.locator('.applied-note:focus').getByText('The order has ended: canceled. 3 of 3 undone, 1 by hand.').waitFor();
   await page.getByRole('button', { name: /^confirm .* perhaps it was done/ }).click();
   const panel = page.getByRole('region', { name: 'Step confirm' });
-  await panel.getByText('Perhaps: it was requested, and canceled before its answer came. It needs nobody.').waitFor();
+  await panel.getByText('Perhaps: it was requested, and canceled before its answer came. No person is needed.').waitFor();
 });
 
 test('F-153: the graph of a completed order draws the last edge as taken', async () => {

@@ -104,7 +104,7 @@ test('F-158: an operator resubmits one order of a group first, and then the othe
   await hand.click(main('Check these 4 orders'));
   await system.shop('shipping', {});
   await hand.click(main('Resubmit 1, then ask me'));
-  await page.getByText('The canary is through: 1 order passed.').waitFor();
+  await page.getByText('The canary has ended: 1 order passed.').waitFor();
   assert.equal((await read('/orders?state=Error&fault=SwitchedToFail')).items.length, 3, 'the others are untouched');
   await hand.click(main('Go on with 3 orders'));
   await page.getByLabel('passed 4').waitFor();
@@ -175,7 +175,7 @@ test('F-158: a bulk run whose first order has failed continues only after a pers
     start: true,
   });
   await show(`/bulk/${id}`, page);
-  await page.getByText('The canary shows that it does not help: 1 order failed, 0 passed.').waitFor();
+  await page.getByText('The canary shows that the instruction does not help: 1 order failed, 0 passed.').waitFor();
   await main('Go on with 2 orders…').click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('1 order of this run failed.', { exact: false }).waitFor();

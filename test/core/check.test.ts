@@ -252,7 +252,7 @@ const reads: typeof table = [
     'a read of a collected list inside its loop',
     workflow(sequence('', collecting('items', reading('pack', 'steps.items.size()'), 'steps.pack.id'))),
     'order/items/pack',
-    'this is inside that loop, and the collected list exists only after the loop is complete',
+    'the collected list exists only after that loop is complete',
   ],
   [
     'a loop that reads its own collected list',
@@ -281,7 +281,7 @@ const reads: typeof table = [
       ),
     ),
     'order/items/b',
-    'this is in a handler of that loop, which runs after the loop has failed',
+    'a handler of that loop runs after the loop has failed',
   ],
   [
     'a read of the list of a loop without collect',
@@ -305,7 +305,7 @@ const reads: typeof table = [
     'a condition that reads a step of its own loop',
     workflow(repeatWhile('', 'steps.poll.busy', step('poll'))),
     'order',
-    'it is inside order, which evaluates this before it runs',
+    'it is inside order, which evaluates this expression first',
   ],
   [
     'a turn that reads the previous turn',

@@ -85,11 +85,11 @@ describe("the explanation of an order's current state", () => {
     const because = (obstacle: Obstacle): string => explain(run.program, run.state, run.now, { obstacleOf: () => obstacle });
     assert.equal(
       because({ kind: 'away', since, nextProbeAt: since + 5000 }),
-      `${text}, but the service of agent is away since 00:00:00 (its circuit breaker is open): requests continue when a probe succeeds, the next one at 00:00:05.`,
+      `${text}, but the service of agent has been unavailable since 00:00:00 (its circuit breaker is open): requests continue when a probe succeeds, the next one at 00:00:05.`,
     );
     assert.equal(
       because({ kind: 'recovering', since }),
-      `${text}, and the service of agent is back since 00:00:00: the waiting requests are released one after another.`,
+      `${text}, and the service of agent has answered again since 00:00:00: the waiting requests are released one after another.`,
     );
     assert.equal(
       because({ kind: 'closed-channel', since, by: 'olga', reason: 'the bank moves' }),
@@ -224,7 +224,7 @@ describe("the explanation of an order's current state", () => {
     run.reply('order/charge', ok());
     run.happen({ type: 'canceled', outcome: 'canceled' });
     run.reply('order/ship', fault('TooLate'));
-    assert.equal(why(run), 'Canceled: a person must see to the undo of order/charge: its input could not be evaluated.');
+    assert.equal(why(run), 'Canceled: a person must do the undo of order/charge by hand, because its input could not be evaluated.');
   });
 
   test('the order compensates, and an undo gets no reply', () => {
@@ -243,7 +243,7 @@ describe("the explanation of an order's current state", () => {
   test('the outcome of a step is unknown', () => {
     const run = started(undoing(undoable('charge')));
     run.reply('order/charge', fault('No', { unknown: true }));
-    assert.equal(why(run), 'The outcome of order/charge is unknown: waits for agent to say so until 00:00:30.');
+    assert.equal(why(run), 'The outcome of order/charge is unknown: waits until 00:00:30 for agent to report it.');
     run.reply('order/charge', fault('Down', { permanent: false }));
     assert.equal(why(run), 'The outcome of order/charge is unknown: agent gets the next request at 00:00:04.');
   });
@@ -262,7 +262,7 @@ describe("the explanation of an order's current state", () => {
     const run = started(sequence('order', undoable('reserve'), step('charge')));
     run.reply('order/reserve', ok());
     run.happen({ type: 'canceled', outcome: 'canceled' });
-    assert.equal(why(run), 'Canceled: waits for agent to answer order/charge, which is canceled, until 00:00:30.');
+    assert.equal(why(run), 'Canceled: waits until 00:00:30 for agent to answer order/charge, which is canceled.');
     run.reply('order/charge', ok());
     assert.equal(why(run), 'Canceled: undoes what was done: waits for agent to un-reserve (order/reserve/undo).');
     run.reply('order/reserve/undo', ok());

@@ -27,12 +27,12 @@ const nonsense: readonly (readonly [what: string, state: State, words: RegExp])[
     { ...sound, activities: { [path]: charge } },
     /order\/charge is alive, but order, which waits for it, is not/,
   ],
-  ['running with a recorded reply', withCharge({ reply: { status: 'succeeded', output: {} } }), /order\/charge has an answer that waits/],
-  ['running with a mark', withCharge({ marked: true }), /order\/charge has a mark that waits/],
+  ['running with a recorded reply', withCharge({ reply: { status: 'succeeded', output: {} } }), /order\/charge keeps an answer/],
+  ['running with a mark', withCharge({ marked: true }), /order\/charge keeps a mark/],
   [
     'running with a fault that waits for a person',
     withCharge({ status: 'Faulting', fault, awaitsPerson: true }),
-    /order\/charge has a fault that waits/,
+    /order\/charge has a fault for a person/,
   ],
   ['running with a step that has a fault', withCharge({ status: 'Faulting', fault }), /order\/charge is Faulting/],
   [

@@ -57,7 +57,10 @@ describe('a message of a newer version', () => {
     await desk.clock.advance(rolloutMs);
     await desk.deliver('wake-ups');
     const [kept] = await desk.deadLetter();
-    assert.match(String(kept?.reason), /^This message needs another version, .* Deploy that version, then resubmit the message\.$/);
+    assert.match(
+      String(kept?.reason),
+      /^This message needs another version of the app, .* Deploy that version, then resubmit the message\.$/,
+    );
     assert.partialDeepStrictEqual(JSON.parse(String(kept?.body)), { v: 2, more: { of: 'it' } });
     assert.deepEqual(typesOf(desk.announced()), ['Message Dead-Lettered']);
   });

@@ -85,7 +85,7 @@ describe('a workflow that is edited under the same version while an order runs',
     await desk.clock.advance(rolloutMs);
     await without.deliver('worker-replies');
     const [{ id, body, reason } = assert.fail(), ...others] = await without.deadLetter();
-    assert.match(reason, /^This message needs another version, /);
+    assert.match(reason, /^This message needs another version of the app, /);
     assert.deepEqual([JSON.parse(body).requestId, others], [request.requestId, []]);
 
     await desk.send('worker-replies', body);

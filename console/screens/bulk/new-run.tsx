@@ -175,7 +175,7 @@ export function NewRun() {
                 {filter.ids.length > 20 && <li class="muted">{`and ${filter.ids.length - 20} more`}</li>}
               </ul>
             )}
-            <p class="hint">The check also settles which orders these are. Orders that match later are not added.</p>
+            <p class="hint">The check also determines which orders these are. Orders that match later are not added.</p>
             <p class="hint">A new input, an output or an answer is one order's own value. It is not offered for many.</p>
           </div>
         </Panel>

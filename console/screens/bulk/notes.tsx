@@ -90,8 +90,8 @@ function togetherText(before: BulkRun, run: BulkRun): string {
 function canaryText(verified: BulkRun['verified']): string {
   const { running, passed } = verified;
   const failed = failuresOf(verified);
-  if (running > 0) return `The canary has its instruction. Not known yet whether it helps: ${counted(running, 'order')}.`;
+  if (running > 0) return `Each order of the canary has the instruction. Whether it helped ${counted(running, 'order')} is not known yet.`;
   if (failed > 0)
-    return `The canary shows that it does not help: ${counted(failed, 'order')} failed, ${passed} passed. Nothing more is sent.`;
-  return `The canary is through${passed > 0 ? `: ${counted(passed, 'order')} passed` : ''}. Let the run go on, or stop it.`;
+    return `The canary shows that the instruction does not help: ${counted(failed, 'order')} failed, ${passed} passed. Nothing more is sent.`;
+  return `The canary has ended${passed > 0 ? `: ${counted(passed, 'order')} passed` : ''}. Let the run go on, or stop it.`;
 }

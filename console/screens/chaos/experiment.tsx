@@ -131,7 +131,8 @@ function Step({ text, step, last, isNext: isAtWork }: StepProps) {
 function Orders({ last: { orders, steps } }: { last: Found }) {
   const met = steps.flatMap(({ orderId }) => orderId ?? []);
   const all = [...new Set([...orders, ...met])];
-  if (all.length === 0) return <p class="hint">No order has met it yet. Submit one, or choose a sample above before you start.</p>;
+  if (all.length === 0)
+    return <p class="hint">No order has met the fault yet. Submit an order, or choose a sample above before you start.</p>;
   return (
     <p class="hint">
       {`Watch ${all.length === 1 ? 'its order' : `its ${counted(all.length, 'order')}`}: `}

@@ -64,7 +64,7 @@ const StepChip = ({ look: { kind, icon, says, word } }: { look: Look }) => {
 /** Answers, in words, whether the effect of a step exists. */
 function doneText(step: Known, { fault, outcome }: Order, look: Look): string | undefined {
   if (step.isUnknown && look.icon === 'unknown' && step.result === 'Canceled')
-    return `Perhaps: it was requested, and canceled before its answer came. It needs nobody. ${
+    return `Perhaps: it was requested, and canceled before its answer came. No person is needed. ${
       outcome === 'terminated' ? 'Nothing is undone.' : 'If it has an undo, the order undoes it by itself.'
     }`;
   if (look.kind === 'unknown') return 'Nobody knows: the answer is missing or makes no sense.';

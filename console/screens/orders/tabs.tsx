@@ -105,7 +105,7 @@ export function Messages({ order, entries }: { order: Order; entries: readonly H
   const messages = messagesOf(entries);
   const agents = new Map(order.steps.map(({ path, agent }) => [path, agent]));
   return (
-    <Panel label="Messages" footer={<span>The request id stands in the message, in the log of the agent, and in the history.</span>}>
+    <Panel label="Messages" footer={<span>The request id is in the message, in the log of the agent, and in the history.</span>}>
       {messages.length === 0 ? (
         <Empty title="Nothing was requested yet." />
       ) : (

@@ -34,7 +34,7 @@ export function About({ solution }: { solution: Solution }) {
               ['Made by', <Said key="by">{createdBy}</Said>],
             ]}
           />
-          <p class="hint">Counted from what became of the orders, since its present instruction.</p>
+          <p class="hint">Counted from what became of the orders, since the instruction last changed.</p>
         </div>
       </Panel>
       <UseNow solution={solution} />

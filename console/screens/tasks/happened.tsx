@@ -93,9 +93,7 @@ export function Happened({ task, order }: { task: WholeTask; order: Order | unde
             ],
           ]}
         />
-        {previousTaskId !== undefined && (
-          <a href={href(`/tasks/${previousTaskId}`)}>An instruction for this order has failed again: the task before</a>
-        )}
+        {previousTaskId !== undefined && <a href={href(`/tasks/${previousTaskId}`)}>The task before, whose instruction has failed again</a>}
         {similar.open > 0 && fingerprint !== undefined && (
           <div class="row">
             <a href={href('/tasks', { fingerprint })}>{counted(similar.open, 'more task')} like it</a>

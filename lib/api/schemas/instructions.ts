@@ -57,9 +57,7 @@ export const InstructionBody = z.discriminatedUnion('kind', [
       .describe('an open scope around the blocked activity, behind which the order goes on; default: the whole order'),
   }),
   instruction('mark-compensated', {
-    path: path
-      .exactOptional()
-      .describe('the step whose undo, or whose confirmation of its outcome, keeps failing; optional if there is only one'),
+    path: path.exactOptional().describe('the step whose undo or confirmation keeps failing; optional if there is only one'),
   }),
   instruction('skip', {
     path: path.exactOptional().describe('a step, a wait or a question that is not closed; optional where one is blocked'),
@@ -71,7 +69,7 @@ export const InstructionBody = z.discriminatedUnion('kind', [
     input: anyJson.describe('the whole input; a mask stands for the secret that is there'),
   }),
   instruction('resume-at', {
-    path: path.describe('an activity outside every parallel and loop; a branch around it was taken, and a handler around it is at work'),
+    path: path.describe('an activity outside every parallel and loop; a branch around it was taken, and a handler around it is running'),
     undoBetween: z.boolean().describe('true: what was done since is undone first; false: it stays done, and is not requested again'),
   }),
   instruction('recover', {
@@ -79,9 +77,9 @@ export const InstructionBody = z.discriminatedUnion('kind', [
       .exactOptional()
       .describe('the activity whose affected scope is undone, and at which the order goes on; default: the whole order'),
   }),
-  instruction('retry-undo', { path: path.exactOptional().describe('the step whose undo keeps failing; all of them without it') }),
+  instruction('retry-undo', { path: path.exactOptional().describe('the step whose undo keeps failing; default: all such steps') }),
   instruction('amend', {
-    endBy: z.iso.datetime({ offset: true }).exactOptional().describe('when the whole order must be at its end'),
+    endBy: z.iso.datetime({ offset: true }).exactOptional().describe('when the whole order must have ended'),
     maxFailures: z.int().min(0).max(1000).exactOptional(),
     retry: z
       .strictObject({
@@ -194,7 +192,7 @@ export const InstructionCheck = z.strictObject({
   }),
   whenResumed: z.array(Operation).describe('the undos that go on when somebody resumes the order, in order; empty if it is not suspended'),
   // biome-ignore lint/suspicious/noThenProperty: the contract names the field, and it is a list.
-  then: z.array(Operation).describe('what follows if every step answers well; nothing is promised of it'),
+  then: z.array(Operation).describe('what follows if every step answers well; this is a forecast, not a promise'),
   graph: z
     .array(z.strictObject({ path: z.string(), changes: z.array(z.enum(changes)) }))
     .describe('every step and every blocked activity; without changes it stays as it is'),

@@ -80,7 +80,7 @@ const wait = {
     orderId: z.string().nullable().describe('null where it is not known'),
   },
   outage: {
-    kind: z.literal('outage').describe('the service behind an agent, which is away, or its closed channel'),
+    kind: z.literal('outage').describe('the unavailable service behind an agent, or its closed channel'),
     agent: z.string(),
     since: time.describe('since when the request has waited'),
   },
@@ -250,7 +250,7 @@ const forOperators = {
 const whole = {
   output: anyJson.optional().describe('the output of a completed order whose workflow has one'),
   endBy: timeOrNull.describe(
-    'the time by which the whole order must be at its end; null if its workflow has no time limit, before it starts, and while it is suspended',
+    'the time by which the whole order must have ended; null if its workflow has no time limit, before it starts, and while it is suspended',
   ),
   stepsLeftOut,
 };

@@ -99,7 +99,7 @@ export const HistoriesBody = z.strictObject({
     .min(1)
     .max(bodyLimits.charactersMax)
     .exactOptional()
-    .describe('a fingerprint: plays the orders with this exception on the proposal for it, which changes the newest version'),
+    .describe('a fingerprint: replays the orders with this exception on the proposal for it, which changes the newest version'),
 });
 
 export const CheckedHistories = z.strictObject({

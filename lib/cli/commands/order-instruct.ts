@@ -78,7 +78,7 @@ const orderResumeAt = instructing({
     command
       .requiredOption(
         '--path <path>',
-        'an activity outside every parallel and loop; a branch around it was taken, and a handler around it is at work',
+        'an activity outside every parallel and loop; a branch around it was taken, and a handler around it is running',
         textOption,
       )
       .option('--no-undo', 'what was done since stays done, and is not requested again'),
@@ -95,7 +95,7 @@ const orderRecover = instructing({
 const orderRetryUndo = instructing({
   kind: 'retry-undo',
   summary: 'Request a failing undo again now',
-  options: (command) => command.option('--path <path>', 'the step whose undo fails; all of them without it', textOption),
+  options: (command) => command.option('--path <path>', 'the step whose undo fails; default: all such steps', textOption),
   fields: pathOf,
 });
 
@@ -122,7 +122,7 @@ const orderAmend = instructing({
   summary: 'Change limits, variables or handlers of one order',
   options: (command) =>
     command
-      .option('--end-by <time>', 'when the order must be at its end: 2026-01-31T12:00:00Z', textOption)
+      .option('--end-by <time>', 'when the order must have ended: 2026-01-31T12:00:00Z', textOption)
       .option('--max-failures <number>', 'how often a step may be late', wholeOption(0, 1000))
       .option('--path <path>', 'a retry, or an activity inside one', textOption)
       .option('--retries <number>', 'further runs of that retry', wholeOption(0, 1000))

@@ -22,7 +22,7 @@ export const orderLock: CliCommand<{ reason: string; for: number }> = {
     const path = orderPath(await resolveOrderId(api, id));
     const { body } = await api.call<LockView>('POST', `${path}/lock`, { body: { seconds: Math.ceil(spanMs / 1000), reason } });
     cli.print(body, () => `${printable(body.orderId)} is yours until ${body.lockedUntil}.\n`);
-    cli.terminal.say(`To end the lock before: redress order unlock ${printable(body.orderId)}`);
+    cli.terminal.say(`To end the lock earlier: redress order unlock ${printable(body.orderId)}`);
   },
 };
 

@@ -14,7 +14,7 @@ interface Options {
 /** Prints the definition of a rule that does what a solution does, and compares it with the past. Nothing is written. */
 export const solutionRule: CliCommand<Options> = {
   name: 'solution rule',
-  summary: 'Make the definition of a rule of a solution, with its back-test',
+  summary: 'Make a rule from a solution, and back-test it',
   declare: (command) =>
     command
       .argument('<id>', 'solution id')

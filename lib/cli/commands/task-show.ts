@@ -5,7 +5,7 @@ import { printable } from '#cli/text';
 /** Shows one task. */
 export const taskShow: CliCommand<object> = {
   name: 'task show',
-  summary: 'Show a task of people; of an order without an open one, the newest that is resolved',
+  summary: 'Show a task; for an order, its open task or the newest resolved one',
   declare: (command) => command.argument('<id>', 'the id of the task or of its order, or its beginning'),
 
   async run(cli, _, [id = '']) {

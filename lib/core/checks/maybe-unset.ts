@@ -11,7 +11,7 @@ export function whyUncertain(step: Placed, reader: Placed, inTurn: boolean): { r
   if (loop) return { why: `it is inside the loop ${loop.path}, and its output is not visible outside of a turn`, whatever: true };
   if (inTurn && [...aroundOf(step)].includes(reader)) return { why: 'a turn may end without it', whatever: false };
   if ([...aroundOf(step)].includes(reader))
-    return { why: `it is inside ${reader.path}, which evaluates this before it runs`, whatever: false };
+    return { why: `it is inside ${reader.path}, which evaluates this expression first`, whatever: false };
   if (step === reader) return { why: 'it reads its own output', whatever: true };
   if (readers.includes(step)) return { why: insideOf(step, readers), whatever: true };
 
@@ -22,8 +22,8 @@ export function whyUncertain(step: Placed, reader: Placed, inTurn: boolean): { r
 
 const insideOf = (loop: Placed, readers: readonly Placed[]): string =>
   readers.some(({ part, around }) => part === 'handler' && around === loop)
-    ? 'this is in a handler of that loop, which runs after the loop has failed'
-    : 'this is inside that loop, and the collected list exists only after the loop is complete';
+    ? 'a handler of that loop runs after the loop has failed'
+    : 'the collected list exists only after that loop is complete';
 
 function whyApart(together: Placed, step: Placed, reader: Placed, outside: readonly Placed[]): string {
   const ofReader = partOf(together, reader);

@@ -76,8 +76,8 @@ const problemText = ({ path, message }: { readonly path: string; readonly messag
 function tooLittle(ways: readonly Way[]): string {
   const [best] = ways;
   const { usesMin, shareMin } = proposalLimits;
-  const least = `A proposal needs ${usesMin} verified uses of one way, of which ${shareMin * 100} % passed`;
-  return best ? `${least}; of ${best.used} uses of ${best.instruction.kind}, ${best.passed} passed.` : `${least}; there is none yet.`;
+  const least = `A proposal needs ${usesMin} verified uses of one instruction, of which ${shareMin * 100} % passed`;
+  return best ? `${least}; of ${best.used} uses of ${best.instruction.kind}, ${best.passed} passed.` : `${least}; there is no use yet.`;
 }
 
 /** Faults of late steps. Without `onExhausted: 'fault'`, no handler of the workflow can catch them. */

@@ -85,7 +85,7 @@ class Play {
     const local = stepAt(program, this.state, path);
     if (local?.phase !== 'requested' && local?.phase !== 'undoing') return undefined;
     if (requestIdOf(subject.orderId, path, local) !== requestId) return undefined;
-    if (confirming) return person('Nothing tells whether a request had an effect.', path);
+    if (confirming) return person('The history does not tell whether the request had an effect.', path);
     const found = this.answers.next(path);
     if (found === 'none') return person('The history has no recorded answer for this request of the changed workflow.', path);
     if (found === 'silence') return person('No answer came.', path);

@@ -9,7 +9,7 @@ export const acknowledge: InstructionKind<Acknowledge> = {
   refusals({ processState, outcome, openCauses }) {
     if (processState === 'Error' || openCauses > 0) return [];
     return processState === 'Processed'
-      ? [refusal('finished', `The order is finished (${outcome}), and nothing of it waits for a person.`)]
+      ? [refusal('finished', `The order is finished (${outcome}) and has no open exception: there is nothing to acknowledge.`)]
       : [refusal('nothing-to-do', 'The order has no open exception: there is nothing to acknowledge.')];
   },
   staysStopped: () => true,

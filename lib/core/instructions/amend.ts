@@ -10,7 +10,7 @@ import { firstOf, type InstructionKind, type InstructionRefusal, type Judged, re
 /** Changes settings of this order alone. It starts nothing, and holds from the next write on. */
 export interface Amend {
   readonly kind: 'amend';
-  /** The time by which the whole order must be at its end, in RFC 3339. */
+  /** The time by which the whole order must have ended, in RFC 3339. */
   readonly endBy?: string;
   readonly maxFailures?: number;
   /** `path`: a retry, or an activity inside one. */

@@ -60,7 +60,9 @@ function ofPath({ program, state }: Judged, path: string): readonly InstructionR
   const node = program.nodes.get(definitionPath(path));
   const isScope = node !== undefined && !isCustom(node) && behaviorOf(node.activity).children(node).length > 0;
   if (!isScope || isOfUndo(program, path))
-    return [refusal('no-such-step', `${path} is no scope of this workflow.${proposalFor(program, path)} ${chosen(program, state)}`, about)];
+    return [
+      refusal('no-such-step', `${path} is not a scope of this workflow.${proposalFor(program, path)} ${chosen(program, state)}`, about),
+    ];
   const activity = activities[path];
   if (!activity)
     return [refusal('moved-on', `${path} is not open, so nothing of it can be undone alone. ${chosen(program, state)}`, about)];
@@ -84,7 +86,7 @@ const whileUndoing = ({ program, state }: Judged, scope: string): readonly Instr
   Object.entries(state.activities).some(
     ([path, activity]) => isAt(path, scope) && (undoneScope(activity) !== undefined || stepAt(program, state, path)?.mode !== undefined),
   )
-    ? [refusal('undo-running', `Something in ${scope} is being undone, canceled or confirmed. Resubmit the order; then that goes on.`)]
+    ? [refusal('undo-running', `Something in ${scope} is being undone, canceled or confirmed. Resubmit the order, so that this continues.`)]
     : [];
 
 /** Returns a reason for each output of the scope that the order still needs behind it: an undone scope has no outputs. */
@@ -94,7 +96,7 @@ const ofOutputs = ({ program, state }: Judged, scope: string): readonly Instruct
     const readers = readersOf(program, node.name).filter((reader) => needsIt(program, state, scope, reader));
     return readers.length === 0
       ? []
-      : [refusal('output-missing', `The output of ${path} is missing then, and ${readers.join(', ')} reads it.`, { path })];
+      : [refusal('output-missing', `The output of ${path} would be missing, and ${readers.join(', ')} reads it.`, { path })];
   });
 
 function needsIt(program: Program, state: Judged['state'], scope: string, reader: string): boolean {

@@ -43,6 +43,6 @@ const whenTooMany = ({ openReports, handlers = 0 }: Judged): readonly Instructio
     : [
         refusal(
           'too-large',
-          `Cannot start a handler: an order has at most ${handlersMax} handlers. ${handlers} are at work, and ${openReports} open exceptions from outside keep a place each. Wait until handlers have ended, or give another instruction.`,
+          `Cannot start a handler: an order has at most ${handlersMax} handlers. ${handlers} are running, and each of the ${openReports} open exceptions from outside reserves one. Wait until handlers have ended, or give another instruction.`,
         ),
       ];

@@ -129,7 +129,7 @@ export function whenUndone({ state, processState }: Judged): readonly Instructio
   if (!ending) return [];
   const how =
     processState === 'Error'
-      ? `The order is in Error while being undone, to end as ${ending.outcome}. Resubmit it to continue.`
+      ? `The order is already being undone, but is in Error. Resubmit it: the undo continues, and the order ends as ${ending.outcome}.`
       : `The order is already being undone, and will end as ${ending.outcome}.`;
   return [refusal('undo-running', how)];
 }

@@ -64,8 +64,7 @@ const ofOrder = (order: Judged): readonly InstructionRefusal[] =>
 function ofScope({ program, past }: Judged, path: string): readonly InstructionRefusal[] {
   const scope = new Set(dependentsOf(program, definitionPath(path)).scope);
   const begun = [...past].flatMap(([each, { outcome }]) => (outcome !== 'undone' && scope.has(definitionPath(each)) ? [each] : []));
-  if (begun.length === 0)
-    return [refusal('nothing-to-do', `Nothing of what depends on ${path} has begun, and ${path} has not either.`, { path })];
+  if (begun.length === 0) return [refusal('nothing-to-do', `Neither ${path} nor any activity that depends on it has begun.`, { path })];
   return begun
     .filter((each) => isRemote(nodeAt(program, each)) && past.get(each)?.outcome !== 'gone' && !isAtOrAfter(program, each, path))
     .map((each) => {

@@ -63,17 +63,17 @@ function ofPath({ program, state }: Judged, path: string | undefined): readonly 
   const place = placeOf(program, state, path);
   const node = program.nodes.get(definitionPath(path));
   if (place === 'unknown' || !node || !isRemote(node))
-    return [refusal('no-such-step', `${path} is no step of this workflow.${proposalFor(program, path)}`, about)];
+    return [refusal('no-such-step', `${path} is not a step of this workflow.${proposalFor(program, path)}`, about)];
   if (place === 'turn') return [refusal('inside-loop', `${path} is in a loop: name its turn, such as order/loop[0]/step.`, about)];
   if (place === 'other-branch') return [refusal('other-branch', `${path} is in a branch that the order has not taken.`, about)];
   if (place === 'behind') return [refusal('moved-on', `${path} is closed: its input cannot be replaced any more.`, about)];
   if (place !== 'open') return [];
   const step = stepAt(program, state, path);
-  if (step?.mode !== undefined) return [refusal('moved-on', `${path} is being canceled, or its outcome is being confirmed.`, about)];
+  if (step?.mode !== undefined) return [refusal('moved-on', `${path} is being canceled, or its effect is being confirmed.`, about)];
   if (state.activities[path]?.reply?.status === 'succeeded')
     return [refusal('moved-on', `${path} was done meanwhile: its input cannot be replaced any more.`, about)];
   if (!isUnknown(program, state, path)) return [];
-  const detail = `Nobody knows what became of the last request of ${path}. Wait for its answer, or resubmit it with the same input.`;
+  const detail = `Nobody knows what became of the last request of ${path}. Wait for its answer, or resubmit the order: the input stays the same.`;
   return [refusal('outcome-unknown', detail, { path })];
 }
 

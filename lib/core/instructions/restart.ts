@@ -58,7 +58,7 @@ const whenReplaced = ({ state, restartedAs }: Judged): readonly InstructionRefus
 const warning = (path: string): InstructionWarning => ({
   code: 'effects-stand',
   path,
-  detail: `What ${path} did stays, and the new order does it again.`,
+  detail: `The effect of ${path} stays, and the new order repeats it.`,
 });
 
 /** Returns the program of the new order; undefined if the app does not have that version. */
@@ -95,10 +95,10 @@ function ofEffects(order: Judged, { undoFirst, keepEffects }: Restart): readonly
   if (keepEffects) return [];
   return [...standing(order, undoFirst)].map((path) =>
     undoFirst
-      ? refusal('no-undo', `${path} has no undo, so the new order would do it twice. Allow that with "keepEffects".`, { path })
+      ? refusal('no-undo', `${path} has no undo, so the new order would repeat its effect. Allow that with "keepEffects".`, { path })
       : refusal(
           'effects-stand',
-          `What ${path} did stands, so the new order would do it twice. Undo it first, or allow it with "keepEffects".`,
+          `The effect of ${path} stays, so the new order would repeat it. Undo it first, or allow the repetition with "keepEffects".`,
           { path },
         ),
   );
@@ -107,7 +107,7 @@ function ofEffects(order: Judged, { undoFirst, keepEffects }: Restart): readonly
 const staysDone = (path: string): InstructionRefusal =>
   refusal(
     'effects-stand',
-    `What ${path} did stands, and nothing of a finished order is undone. Allow it with "undoFirst": false and "keepEffects", or have a workflow handle the exception.`,
+    `The effect of ${path} stays, because nothing of a finished order is undone. Allow that with "undoFirst": false and "keepEffects", or have a workflow handle the exception.`,
     { path },
   );
 

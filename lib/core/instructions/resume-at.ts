@@ -120,7 +120,11 @@ function ofPath(order: Judged, path: string): readonly InstructionRefusal[] {
   if (state.phase === 'initialized') return [refusal('nothing-to-do', 'The order has not begun yet.')];
   if (!program.nodes.has(definitionPath(path)) || isOfUndo(program, path) || path === rootPath)
     return [
-      refusal('no-such-step', `${path} is no activity of this workflow at which the order can go on.${proposalFor(program, path)}`, about),
+      refusal(
+        'no-such-step',
+        `${path} is not an activity of this workflow at which the order can go on.${proposalFor(program, path)}`,
+        about,
+      ),
     ];
   const obstacle = obstacleAround(order, path);
   if (obstacle === 'loop') return [refusal('inside-loop', `${path} is in a turn of a loop. Name an activity outside of it.`, about)];
@@ -128,7 +132,7 @@ function ofPath(order: Judged, path: string): readonly InstructionRefusal[] {
     return [
       refusal(
         'other-branch',
-        `${path} is in a parallel, in a branch that was not taken, or in a handler that is not at work. Name an activity outside of it.`,
+        `${path} is in a parallel, in a branch that was not taken, or in a handler that is not running. Name an activity outside of it.`,
         about,
       ),
     ];

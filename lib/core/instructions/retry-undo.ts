@@ -41,11 +41,11 @@ function ofChoice(order: Order, path: string | undefined): readonly InstructionR
   const phases = meant.map((each) => stepAt(order.program, order.state, each)?.phase);
   if (phases.includes('waitingToRetry')) return [];
   return phases.includes('requested')
-    ? [refusal('undo-running', 'It is requested right now. Wait for its answer.', { path: meant[0] ?? '' })]
+    ? [refusal('undo-running', 'This undo is requested right now. Wait for its answer.', { path: meant[0] ?? '' })]
     : [
         refusal(
           'no-undo',
-          'The input of this undo cannot be evaluated, so it is never requested. Do it by hand, then mark it as compensated.',
+          'This undo is never requested, because its input cannot be evaluated. Do it by hand, then mark it as compensated.',
           {
             path: meant[0] ?? '',
           },

@@ -65,12 +65,12 @@ function ofPath({ program, state }: Judged, instruction: Chosen | undefined): re
   const place = placeOf(program, state, path);
   const node = program.nodes.get(definitionPath(path));
   if (place === 'unknown' || !node || !canBeSkipped(node))
-    return [refusal('no-such-step', `${path} is no step, wait or question of this workflow.${proposalFor(program, path)}`, about)];
+    return [refusal('no-such-step', `${path} is not a step, wait or question of this workflow.${proposalFor(program, path)}`, about)];
   if (place === 'turn') return [refusal('inside-loop', `${path} is in a loop: name its turn, such as order/loop[0]/step.`, about)];
   if (place === 'other-branch') return [refusal('other-branch', `${path} is in a branch that the order has not taken.`, about)];
   if (place === 'behind') return [refusal('moved-on', `${path} is closed already, or will not start any more.`, about)];
   const isEnding = place === 'open' && (state.activities[path]?.status === 'Canceling' || stepAt(program, state, path)?.mode !== undefined);
-  return isEnding ? [refusal('moved-on', `${path} is being canceled, or its outcome is being confirmed.`, about)] : [];
+  return isEnding ? [refusal('moved-on', `${path} is being canceled, or its effect is being confirmed.`, about)] : [];
 }
 
 function ofOutcome({ program, state }: Judged, instruction: Chosen | undefined): readonly InstructionRefusal[] {
@@ -81,7 +81,7 @@ function ofOutcome({ program, state }: Judged, instruction: Chosen | undefined):
   if (!activity || !node || !isRemote(node)) return [];
   if (activity.awaitsPerson) {
     if (effect === 'done' || !isUnknown(program, state, path)) return [];
-    const detail = `Nobody knows whether the last request of ${path} was carried out. Find out: resubmit it, or give its output with effect "done".`;
+    const detail = `Nobody knows whether the last request of ${path} was carried out. Resubmit the order to find out, or give the output with effect "done".`;
     return [refusal('outcome-unknown', detail, { path })];
   }
   if (node.undo || node.noUndo) return [];

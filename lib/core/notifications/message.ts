@@ -123,7 +123,7 @@ function whatHappened(sample: SampleTask): string {
 
 function reminderText({ sample }: MessageFacts): readonly string[] {
   if (sample.reminders === 0) return [`It is due at ${minute(sample.dueAt)}.`];
-  const from = sample.escalatedFrom === undefined ? '' : ` The group ${sample.escalatedFrom} has not taken it.`;
+  const from = sample.escalatedFrom === undefined ? '' : ` The group ${sample.escalatedFrom} has not ended it.`;
   return [`Nobody has ended task ${sample.taskId}, which was due at ${minute(sample.dueAt)}. This is reminder ${sample.reminders}.${from}`];
 }
 
@@ -135,7 +135,7 @@ function summaryOf({ notice, sample, figures }: MessageFacts): readonly string[]
     `${opened} new ${opened === 1 ? 'task' : 'tasks'} since the last message; ${total} in all, the first at ${minute(notice.firstAt)}, the last at ${minute(figures?.lastAt ?? lastAt)}.`,
     ...(figures ? [`${figures.open} of them are still open.`] : []),
     ...(reminded > 0
-      ? [`${reminded} ${reminded === 1 ? 'reminder is' : 'reminders are'} among the news: nobody has taken these tasks.`]
+      ? [`${reminded} ${reminded === 1 ? 'reminder is' : 'reminders are'} among the news: nobody has ended these tasks.`]
       : []),
     `The last one: ${whatHappened(sample)}`,
   ];

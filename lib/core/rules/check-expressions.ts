@@ -69,7 +69,7 @@ export function checkExceptionCondition(condition: string, pointer: string): rea
   const others = freeReads(parsed.expression.ast).filter(({ name }) => name !== 'exception' && name !== 'order');
   if (others.length > 0)
     return others.map(({ name, position }) => {
-      const detail = `${name} cannot be read here. There is exception and order.`;
+      const detail = `${name} cannot be read here. Read exception or order.`;
       return { pointer, code: 'not-readable', detail, column: position + 1 };
     });
   const value = { pointer, template: { $cel: condition }, wanted: bool, receiver: 'the solution', what: 'a condition' };
@@ -109,7 +109,7 @@ function nameProblems({ ast }: Expression<RuleScope>, rule: Rule, targets: reado
     if (read.name === 'order' && rule.object?.workflow === undefined)
       return isTested(read, tested) ? secretProblem(ast, read, targets) : [unguarded(read)];
     if (there.includes(read.name)) return secretProblem(ast, read, targets);
-    const detail = `${read.name} cannot be read here: ${whyNot(read.name)}. There is ${there.join(', ')}.`;
+    const detail = `${read.name} cannot be read here: ${whyNot(read.name)}. You can read ${there.join(', ')}.`;
     return [{ code: 'not-readable', detail, position: read.position }];
   });
 }
@@ -159,7 +159,9 @@ function readProblems({ steps, vars }: Expression<RuleScope>, rule: Rule, workfl
       if (kept.includes(name)) return [];
       const detail =
         `outputs.${name} is not kept at this event of ${title}. ` +
-        (kept.length > 0 ? `There is ${listed(kept)}, the order and its variables.` : 'There are only the order and its variables.');
+        (kept.length > 0
+          ? `You can read the output of ${listed(kept)}, the order and its variables.`
+          : 'You can read only the order and its variables.');
       return [{ code: 'not-readable', detail, position }];
     }),
     ...vars

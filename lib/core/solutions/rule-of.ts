@@ -36,7 +36,7 @@ export function ruleOf(solution: Solution, values: SolutionValues, alike: readon
     };
   const [within] = computedWithinText(solution.instruction, values);
   if (within !== undefined)
-    return problem(`/parameters/${within}`, 'not-computed', 'Its place is within a text, which takes no expression.');
+    return problem(`/parameters/${within}`, 'not-computed', 'The place of this parameter is within a text, which takes no expression.');
   const step = common(alike.filter(({ fingerprint }) => solution.fingerprints.includes(fingerprint)).map((each) => each.step ?? undefined));
   const action = actionOf(filledPlaces(solution.instruction, values), step);
   if (!action.ok) return action;
@@ -100,7 +100,11 @@ function actionOf(instruction: SolutionInstruction, step: string | undefined): M
       return made({ kind, ...(typeof fields['path'] === 'string' ? { path: fields['path'] } : {}) });
     case 'skip':
       if (fields['effect'] === 'done')
-        return problem('/instruction/effect', 'no-rule', 'With effect "done" a person has done the work by hand. No rule can.');
+        return problem(
+          '/instruction/effect',
+          'no-rule',
+          'Effect "done" means that a person has done the work by hand, which no rule can do.',
+        );
       return only('output', 'effect') === undefined
         ? made({ kind, output: (fields['output'] ?? {}) as Template })
         : cannot(only('output', 'effect'));

@@ -131,9 +131,9 @@ function obstacleText({ agent }: RemoteActivity, { obstacleOf, now }: Around): s
   const since = timeText(obstacle.since, now);
   switch (obstacle.kind) {
     case 'away':
-      return `, but the service of ${agent} is away since ${since} (its circuit breaker is open): requests continue when a probe succeeds, the next one at ${timeText(obstacle.nextProbeAt, now)}`;
+      return `, but the service of ${agent} has been unavailable since ${since} (its circuit breaker is open): requests continue when a probe succeeds, the next one at ${timeText(obstacle.nextProbeAt, now)}`;
     case 'recovering':
-      return `, and the service of ${agent} is back since ${since}: the waiting requests are released one after another`;
+      return `, and the service of ${agent} has answered again since ${since}: the waiting requests are released one after another`;
     case 'closed-channel':
       return `, but ${obstacle.by} closed the channel ${agent} at ${since} (${obstacle.reason}): requests continue when an operator opens it`;
   }
@@ -170,7 +170,7 @@ function stepText(
   const time = timeText(completeBy, now);
   const request = attempt > 1 ? `${path} (attempt ${attempt})` : path;
   if (phase === 'undoing') return undefined;
-  if (phase === 'impossible') return `a person must see to the undo of ${undonePath(path)}: its input could not be evaluated`;
+  if (phase === 'impossible') return `a person must do the undo of ${undonePath(path)} by hand, because its input could not be evaluated`;
   if (mode === 'undo') {
     const left = undo.length + (pagedUndo?.entries ?? 0) - 1;
     const what =
@@ -180,8 +180,8 @@ function stepText(
     return `undoes what was done: ${what}${left > 0 ? `; ${left} more to undo` : ''}`;
   }
   if (mode === 'confirm')
-    return `the outcome of ${path} is unknown: ${phase === 'waitingToRetry' ? `${agent} gets the next request at ${time}` : `waits for ${agent} to say so until ${time}`}`;
-  if (mode === 'cancel') return `waits for ${agent} to answer ${request}, which is canceled, until ${time}`;
+    return `the outcome of ${path} is unknown: ${phase === 'waitingToRetry' ? `${agent} gets the next request at ${time}` : `waits until ${time} for ${agent} to report it`}`;
+  if (mode === 'cancel') return `waits until ${time} for ${agent} to answer ${request}, which is canceled`;
   if (phase === 'failedForNow') return `${agent} could not do ${request} for now, and gets the next request at ${time}`;
   if (phase !== 'requested') return undefined;
   return `waits for ${agent} to answer ${request} until ${time}`;

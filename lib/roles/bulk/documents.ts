@@ -121,7 +121,7 @@ export function bulkDocuments(store: Pick<Documents, 'document' | 'documents' | 
     },
     async asked(id) {
       const document = await read(id, askedId);
-      if (!document) throw new Error(`The bulk run ${id} has lost what it was asked for.`);
+      if (!document) throw new Error(`The bulk run ${id} has lost its filter and its instruction.`);
       return document.content as unknown as BulkAsked;
     },
     async change(id, next, beside) {

@@ -54,7 +54,7 @@ export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide 
     const tooOld = await requeue([delivery], error, ports);
     await uncount(failed);
     if (tooOld.length === 0) return false;
-    return deadLettered(failed, waitedProblem(delivery.body) ?? 'This message needs another version.', once(failed));
+    return deadLettered(failed, waitedProblem(delivery.body) ?? 'This message needs another version of the app.', once(failed));
   }
 
   async function counted(failed: FailedMessage, maxFailures: number): Promise<boolean> {

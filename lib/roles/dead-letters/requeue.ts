@@ -48,7 +48,7 @@ export function waitedProblem(body: string): string | undefined {
   const message = messageFieldsIn(body);
   const began = message && waitsSince(message);
   if (began === undefined) return undefined;
-  return `This message needs another version, and has waited for it since ${timeText(began)}. Deploy that version, then resubmit the message.`;
+  return `This message needs another version of the app, and has waited for it since ${timeText(began)}. Deploy that version, then resubmit the message.`;
 }
 
 /** Returns a growing delay. It starts short, because an order may wait. It grows, because a crash after a send doubles the message, and each copy is requeued. */

@@ -97,7 +97,7 @@ export function createAgenda(store: AgendaStore): Agenda {
         return 'lost';
       });
       if (result === 'lost')
-        throw new Error(`The entry ${document.id} of the agenda was not put: other processes came first. The notifier tries again.`);
+        throw new Error(`The entry ${document.id} of the agenda was not written: other processes wrote first. The notifier tries again.`);
     },
     async remove({ document: { collection, id, rev } }) {
       await store.removeDocument(collection, id, rev);

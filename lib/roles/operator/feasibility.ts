@@ -104,13 +104,13 @@ export function problemsWith({ program, state }: Pick<Judged, 'program' | 'state
 
 function pathProblems(program: Program, path: string | undefined): readonly SubmissionProblem[] {
   if (path === undefined || program.nodes.has(definitionPath(path))) return [];
-  const detail = `${path} is no activity of this workflow. GET /orders/{id} lists those of the order.`;
+  const detail = `${path} is not an activity of this workflow. GET /orders/{id} lists those of the order.`;
   return [{ pointer: '/path', code: 'no-such-step', detail }];
 }
 
 function reportReasons({ openReports }: Judged): readonly InstructionRefusal[] {
   if (openReports < openReportsMax) return [];
-  const detail = `The order is stopped, and ${openReportsMax} exceptions from outside wait with it, which is the limit. Decide about the order first.`;
+  const detail = `The order is stopped and has ${openReportsMax} open exceptions from outside, which is the limit. Decide about the order first.`;
   return [refusal('too-large', detail)];
 }
 

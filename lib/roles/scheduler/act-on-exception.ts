@@ -154,7 +154,7 @@ export function refusalOf(draft: Draft, blocked: Blocked, action: DecidedAction)
   const path = placeOf(blocked);
   const { program } = draft.loaded;
   const node = nodeAt(program, path);
-  if (!isRemote(node)) return `${action.kind} needs a step, and ${path} is none.`;
+  if (!isRemote(node)) return `${action.kind} needs a step, and ${path} is not a step.`;
   const notNow = blocked.reported ? notNowReported(draft, path, action.kind) : notNowFailed(draft, path, action.kind);
   if (notNow !== undefined) return notNow;
   if (action.kind === 'replace-input' && action.path !== path)
@@ -174,7 +174,7 @@ function signalRefusal(draft: Draft, { name, payload }: Extract<DecidedAction, {
 }
 
 function notNowFailed({ loaded: { program }, instance: { state } }: Draft, path: string, kind: string): string | undefined {
-  if (state.activities[path]?.awaitsPerson !== true) return `${kind} needs a step that has failed, and ${path} is none.`;
+  if (state.activities[path]?.awaitsPerson !== true) return `${kind} needs a step that has failed, and ${path} has not failed.`;
   const local = stepAt(program, state, path);
   if (local && local.attempt > 0 && local.phase === 'unknown')
     return `the outcome of the last request of ${path} is unknown, so the step may have been done.`;
@@ -185,7 +185,7 @@ function notNowFailed({ loaded: { program }, instance: { state } }: Draft, path:
 function notNowReported({ loaded: { program }, instance: { state } }: Draft, path: string, kind: string): string | undefined {
   const place = whereIs(program, state, path);
   if (place === 'ahead') return undefined;
-  if (place !== 'open') return `${path} is closed, or is not on the way of the order.`;
+  if (place !== 'open') return `${path} is closed, or the order does not reach it.`;
   const { undo, noUndo } = nodeAt(program, path) as RemoteActivity;
   if (kind === 'skip') return undo || noUndo ? undefined : `${path} is at work and has no undo.`;
   return isUnknown(program, state, path) ? `nobody knows what became of the last request of ${path}.` : undefined;

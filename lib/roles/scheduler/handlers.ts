@@ -21,7 +21,7 @@ type Handle = Extract<DecidedAction, { kind: 'handle' }>;
 
 /** Returns why an order cannot have another handler. */
 export const handlerRefusal = ({ instance }: Draft): string | undefined =>
-  (instance.rules?.handlers?.length ?? 0) < handlersMax ? undefined : `${handlersMax} handlers of this order are at work already.`;
+  (instance.rules?.handlers?.length ?? 0) < handlersMax ? undefined : `the order has ${handlersMax} running handlers, which is the limit.`;
 
 /**
  * Has another order handle an exception (F-128). Unless both go on side by side, this order is suspended until the handler has ended: its

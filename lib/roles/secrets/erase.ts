@@ -58,7 +58,7 @@ export async function eraseSecrets(
   if (caller) return conflict(`The order ${caller.orderId} called this one and shares its secrets. Erase that order.`);
   const family = await familyOf(root, store);
   const open = family.filter(({ state }) => state.processState !== 'Processed').map(({ order }) => order.orderId);
-  if (open.length > 0) return conflict(`Its secrets are still needed: ${open.join(', ')} is not finished. Cancel or terminate it first.`);
+  if (open.length > 0) return conflict(`Unfinished orders still need these secrets: ${open.join(', ')}. Cancel or terminate them first.`);
 
   const secrets = (await allSettledOrThrow(family.map((each) => secretsOf(each, ports)))).flat();
   const at = clock.now();

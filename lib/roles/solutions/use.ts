@@ -37,7 +37,7 @@ export function filledSolution({ id, instruction, parameters }: Solution, values
 
 const withinText = {
   code: 'not-computed',
-  detail: 'Its place is within a text, which takes no expression. Write the expression into the instruction.',
+  detail: 'The place of this parameter is within a text, which takes no expression. Write the expression into the instruction.',
 };
 
 /** Returns the pointer to the parameter that has filled a place of the instruction, or else the same pointer. */

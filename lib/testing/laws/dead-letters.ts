@@ -13,7 +13,7 @@ const reasons: readonly RegExp[] = [
   /^The record of order \S+ cannot be read: .+ Rebuild that order, then send this message again\.$/,
   /^Processing failed \d+ times(, most recently with \w+)?\.$/,
   /^Processing began \d+ times without success\. The last process stopped without a result\.$/,
-  /^This message needs another version, and has waited for it since \d{4}-\d\d-\d\dT[\d:.]+Z\. Deploy that version, then resubmit the message\.$/,
+  /^This message needs another version of the app, and has waited for it since \d{4}-\d\d-\d\dT[\d:.]+Z\. Deploy that version, then resubmit the message\.$/,
 ];
 
 /** Each dead letter is announced once, with its message, its queue, its order and its reason (S17, S25). */

@@ -49,7 +49,7 @@ export function heardTasks({ quietSince, now, toleranceMs }: Pick<Setting, 'quie
         return count >= each.length && lastAt >= newest - toleranceMs
           ? []
           : [
-              `people were told of ${count} of ${each.length} tasks like ${each[0]?.task.id} (${key}), the last time at ${lastAt}, the last task is of ${newest}`,
+              `people heard of ${count} of ${each.length} tasks like ${each[0]?.task.id} (${key}), last at ${lastAt}; the newest task is of ${newest}`,
             ];
       });
     },

@@ -67,7 +67,8 @@ function whyNotResubmitted(answers: boolean, { instance }: Tracked, isExpired: b
 
 function whileUndoing(outcome: string, processState: string, { decision }: Instructed): readonly string[] {
   if (processState !== 'Error') return [`The order is already being undone, and will end as ${outcome}.`];
-  if (decision.kind !== 'resubmit') return [`The order is in Error while being undone, to end as ${outcome}. Resubmit it to continue.`];
+  if (decision.kind !== 'resubmit')
+    return [`The order is already being undone, but is in Error. Resubmit it: the undo continues, and the order ends as ${outcome}.`];
   return ['The order has no open question. Leave out "answer".'];
 }
 
@@ -88,7 +89,7 @@ function whyNotSignaled(
 
 const whyNotAcknowledged = ({ processState, outcome }: StateRecord): readonly string[] =>
   processState === 'Processed'
-    ? [`The order is finished (${outcome}), and nothing of it waits for a person.`]
+    ? [`The order is finished (${outcome}) and has no open exception: there is nothing to acknowledge.`]
     : ['The order has no open exception: there is nothing to acknowledge.'];
 
 const whyNotSuspended = ({ suspended, processState }: StateRecord): readonly string[] => [

@@ -105,8 +105,8 @@ function wrongInOrder(order: Tracked, known: Known): readonly string[] {
     const name = `order ${orderId} and the undo of ${undo.path} of ${undo.orderId} at ${undo.at}`;
     if (isNotedTwice(told, may)) return [`${name}: it has noted the undo ${told.length} times`];
     if (told.length === 0 && must.length > 0 && !isMessageDead(orderId, undo, known.history))
-      return [`${name}: it has read ${must[0]?.object} before, and does not know it`];
-    return told.length > 0 && may.length === 0 ? [`${name}: it has read nothing of it, and noted the undo`] : [];
+      return [`${name}: it has read ${must[0]?.object} before, and has not noted the undo`];
+    return told.length > 0 && may.length === 0 ? [`${name}: it has noted the undo, but has read nothing that is undone`] : [];
   });
   const unknown = lines
     .filter((line) => known.history.orders.get(line.cause.orderId)?.damagedAt === undefined)
@@ -196,7 +196,7 @@ function wrongUndone(line: Found, { orderId, journal }: Tracked, known: Known): 
     ...named.flatMap((use) => (use.type === 'ObjectsUsed' && !isUndone(use, line.seq) ? [use.path] : [])),
     ...(isNotedAgain ? [] : must.filter((read) => !isUndone(read, Number.POSITIVE_INFINITY)).map(({ path }) => path)),
   ];
-  return wrong.length === 0 ? [] : [`order ${orderId} says that it has undone the readers of ${line.id}, and ${wrong[0]} stands`];
+  return wrong.length === 0 ? [] : [`order ${orderId} says that it has undone the readers of ${line.id}, but ${wrong[0]} is not undone`];
 }
 
 /** Whether an order has ended, and one of its steps that have read a masked undone write is done for good and has not run again (F-149). */

@@ -42,9 +42,9 @@ const why = (...given: Parameters<typeof proposed>): string => {
 
 describe('a proposal about alike exceptions', () => {
   test('F-161: needs at least five verified uses, of which 80 % passed', () => {
-    assert.match(why(uses(skip, 4, 4)), /needs 5 verified uses of one way, of which 80 % passed; of 4 uses of skip, 4 passed\./);
+    assert.match(why(uses(skip, 4, 4)), /needs 5 verified uses of one instruction, of which 80 % passed; of 4 uses of skip, 4 passed\./);
     assert.match(why(uses(skip, 10, 7)), /of 10 uses of skip, 7 passed\./);
-    assert.match(why([]), /there is none yet/);
+    assert.match(why([]), /there is no use yet/);
     assert.equal(proposal(uses(skip, 5, 4)).way.used, 5);
     assert.equal(proposal(uses(skip, 10, 8)).way.passed, 8);
   });

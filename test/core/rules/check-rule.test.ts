@@ -62,8 +62,11 @@ test('F-140: a condition is type-checked against the workflow, with the column o
 
 test('a rule that reads an unknown name is refused, and the message says which names exist', () => {
   const suspends = { event: { kind: 'data' }, action: { kind: 'suspend' } } as const;
-  assert.match(told(ofBuy({ ...suspends, condition: 'outputs.ship.tracking == ""' })), /There is "charge", the order and its variables\./);
-  assert.match(told(ofBuy({ ...suspends, condition: 'exception.type == ""' })), /There is at, order, outputs, variables\./);
+  assert.match(
+    told(ofBuy({ ...suspends, condition: 'outputs.ship.tracking == ""' })),
+    /You can read the output of "charge", the order and its variables\./,
+  );
+  assert.match(told(ofBuy({ ...suspends, condition: 'exception.type == ""' })), /You can read at, order, outputs, variables\./);
   assert.match(told(ofBuy({ condition: 'vars.left > 1.0' })), /A rule reads order, exception, step, outputs, variables and at\./);
   assert.match(told(ofBuy({ condition: 'outputs.chrge.amount > 1.0' })), /Did you mean "charge"\?/);
 });

@@ -180,7 +180,7 @@ describe('a reminder', () => {
         ['https://leads.example/', 'task.reminder'],
       ],
     );
-    assert.match(desk.got[2]?.message.text ?? '', /This is reminder 2\. The group claims has not taken it\./);
+    assert.match(desk.got[2]?.message.text ?? '', /This is reminder 2\. The group claims has not ended it\./);
     assert.partialDeepStrictEqual(await taskOf(taskId, desk.store), { reminders: 4, escalation: { level: 2, to: 'leads' } });
   });
 

@@ -107,7 +107,7 @@ for (const isTooMany of [false, true])
     assert.equal(await foundIn(desk, known as string), 1);
     const said = await exceptionOf(exceptionIdOf(a, 1), desk.store);
     assert.deepEqual(
-      said && [said.type, /^More orders have read what order\/book wrote/.test(said.message)],
+      said && [said.type, /^Too many orders have read what order\/book wrote/.test(said.message)],
       isTooMany ? ['Inconsistent', true] : undefined,
     );
   });

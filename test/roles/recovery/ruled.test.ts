@@ -104,7 +104,7 @@ test('a rule that begins a recovery which is infeasible for a person too raises 
   await passes(desk, 6_000);
   const { processState, fault } = await desk.state(receipt);
   assert.deepEqual([processState, fault?.type], ['Error', 'RuleFailed']);
-  assert.match(fault?.message ?? '', /order\/pack has not either/);
+  assert.match(fault?.message ?? '', /Neither order\/pack nor any activity/);
 });
 
 test('F-125: a rule about the age of an order recovers it while it is at work', async (context) => {
