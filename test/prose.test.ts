@@ -34,7 +34,7 @@ const places = {
 for (const [what, folders] of Object.entries(places)) {
   const texts = proseOf(folders);
 
-  test(`${what}: no phrase is banned by the style guide`, () => assert.deepEqual(texts.flatMap(bannedIn), []));
+  test(`${what}: no phrase is one that the style guide bans`, () => assert.deepEqual(texts.flatMap(bannedIn), []));
 
   test(`${what}: sentences begin with their subject, and are short`, (context) => {
     const sentences = texts.flatMap(({ place, text }) => sentencesOf(text).map((sentence) => ({ place, text: sentence })));

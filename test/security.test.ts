@@ -23,14 +23,14 @@ const rows = page
   .map(([, id = '', , state = '', how = '', tests = '']) => ({ id, state: state.replaceAll('*', ''), how, tests }));
 
 describe('docs/concepts/security.md', () => {
-  test('names each requirement of ASVS 5.0 level 1 and each risk of the API Top 10 once, in their order', () => {
+  test('names each requirement of ASVS 5.0 level 1 and each risk of the API Top 10 once, in the sequence of those lists', () => {
     assert.deepEqual(
       rows.map(({ id }) => id),
       required,
     );
   });
 
-  test('says of each requirement whether it is met and how, and shows it by a test if it is', () => {
+  test('says whether and how each requirement is met, and names a test for each requirement that is met', () => {
     for (const { id, state, how, tests } of rows) {
       assert.ok(['met', 'none', 'operator', 'not met'].includes(state), `${id}: ${state}`);
       assert.notEqual(how, '', id);

@@ -90,7 +90,7 @@ describe('the repository is tidy', () => {
     assert.deepEqual(places(all, /\b(TODO|FIXME|XXX)\b|@ts-ignore|@ts-nocheck|biome-ignore(?!.*: )/), []);
   });
 
-  test('tests are neither skipped nor singled out', () => {
+  test('no test is skipped, and none is marked to run alone', () => {
     assert.deepEqual(
       places(
         under('test/').filter((file) => !file.endsWith('tidy.test.ts')),

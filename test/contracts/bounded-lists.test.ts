@@ -22,7 +22,7 @@ test('S23: a filter without an index examines 1,000 orders a page, and the next 
   assert.deepEqual([idsOf(second), second.next], [['o0'], undefined]);
 });
 
-test('A3: a client whose filter finds nothing has 1,000 of its finished orders examined for a page, not all of them', async (context) => {
+test('A3: a page of a client whose filter finds nothing examines 1,000 of its finished orders, not all of them', async (context) => {
   const folder = temporaryFolder();
   const { store, database } = openEmbedded(folder.path, { clock: manualClock() });
   const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
@@ -44,7 +44,7 @@ test('A3: a client whose filter finds nothing has 1,000 of its finished orders e
   }
 });
 
-test('A3: a page of orders at work looks at none of the finished ones, however many there are', async (context) => {
+test('A3: a page of unfinished orders examines no finished orders, however many there are', async (context) => {
   const { store, database } = openEmbedded(':memory:', { clock: manualClock() });
   context.after(() => database.close());
   const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;

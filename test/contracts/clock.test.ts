@@ -32,7 +32,7 @@ function clockContract(name: string, clock: Clock): void {
 clockContract('the system clock', systemClock);
 clockContract('a manual clock', manualClock());
 
-test('the system clock: a sleep of zero ends without further action', () => systemClock.sleep(0));
+test('the system clock: a sleep of zero milliseconds ends without further action', () => systemClock.sleep(0));
 
 test('a manual clock stands still until a test advances it', async () => {
   const clock = manualClock(5_000);

@@ -17,7 +17,7 @@ export function consumersContract(name: string, open: () => Promise<OpenConsumer
   const it = contractTest(name, open);
   const taken = async ({ queues, isTaken }: OpenConsumers) => Promise.all(queues.map(isTaken));
 
-  it('F-108: a paused queue is consumed no more, while others are; resumed, it is consumed again', async (opened) => {
+  it('F-108: a queue is not consumed while it is paused, and is consumed again when it is resumed; other queues are consumed', async (opened) => {
     const { consumers, queues } = opened;
     assert.deepEqual(await taken(opened), [true, true]);
     await consumers.set([queues[0]], 'closed');
@@ -26,7 +26,7 @@ export function consumersContract(name: string, open: () => Promise<OpenConsumer
     assert.deepEqual(await taken(opened), [true, true]);
   });
 
-  it('F-108: repeating the call, here or elsewhere, changes nothing', async (opened) => {
+  it('F-108: a repeated call, by the same process or another, changes nothing', async (opened) => {
     const { consumers, other, queues } = opened;
     for (const each of [consumers, other, consumers]) await each.set(queues, 'closed');
     assert.deepEqual(await taken(opened), [false, false]);

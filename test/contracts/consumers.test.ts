@@ -57,7 +57,7 @@ test('F-108: a temporary refusal of Lambda is retried in the next pass, and repo
   assert.equal(lines.filter((line) => line.includes('failed to set consumer state')).length, 2);
 });
 
-test('F-108: a mapping that another party enabled is disabled within a minute; opened, the channel is open', async () => {
+test('F-108: a mapping that something else has enabled is disabled within a minute; it stays enabled when the channel is opened', async () => {
   const clock = manualClock();
   const keeper = createChannelReconciler({ ...alerting, consumers: consumersOf(), clock, telemetry: createTelemetry({ level: 'off' }) });
   const state = closed(undefined, 'c', ['c-replies'], { by: 'olga', reason: '', now: clock.now() });

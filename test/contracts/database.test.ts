@@ -120,7 +120,7 @@ test('written data survives a restart', async (t) => {
   await second.close();
 });
 
-test('A3: every list of orders reads one index from its cursor on, and sorts by itself only orders that came in the same millisecond', async () => {
+test('A3: every list of orders reads one index from its cursor on, and SQLite sorts only orders that came in the same millisecond', async () => {
   const database = openDatabase(':memory:');
   const queries: string[] = [];
   const prepare: Database['prepare'] = (sql) => {

@@ -46,7 +46,7 @@ export function documentsContract(name: string, open: () => Opened | Promise<Ope
     assert.deepEqual(await store.putDocument(message('m2', 2), 1), { outcome: 'refused', current: null });
   });
 
-  it('A5: documents beside a write are part of its transaction', async ({ store, other }) => {
+  it('A5: documents that are given with a write are part of its transaction', async ({ store, other }) => {
     const entry = (id: string): Document => ({ ...message(id), collection: collections.audit('2026-01-01') });
     assert.deepEqual(await store.putDocument(message('m1'), 0, [entry('a'), entry('b')]), { outcome: 'written' });
     assert.deepEqual(await other.documents(entry('a').collection, undefined, 10), [entry('a'), entry('b')]);
@@ -56,7 +56,7 @@ export function documentsContract(name: string, open: () => Opened | Promise<Ope
     assert.deepEqual(await other.documents(entry('a').collection, undefined, 10), [entry('a'), entry('b')]);
   });
 
-  it('F-151: the uses of an object are listed from a time on, also when a step is stored twice', async ({ store, other }) => {
+  it('F-151: the uses of an object are listed from a time on, each once, even if a step is stored twice', async ({ store, other }) => {
     const used = (at: number, seq: number): Promise<void> =>
       storeObjects(
         { id: `o${seq}`, kind: 'objects', orderId: 'ord_1', path: 'order/take', closedAt: at, seq, reads: ['lot/ä #1'], writes: ['lot/2'] },

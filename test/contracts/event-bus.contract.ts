@@ -29,7 +29,7 @@ export function publisherContract(name: string, open: () => OpenPublisher | Prom
     assert.deepEqual(await arrived(), announcements);
   });
 
-  it('S17: an announcement that is published again, here or elsewhere, arrives once, with its first content', async ({
+  it('S17: an announcement that is published again, by the same process or another, arrives once, with its first content', async ({
     publisher,
     other,
     arrived,

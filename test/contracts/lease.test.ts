@@ -163,7 +163,7 @@ test('F-22: a lock without renewals ends at its time and not before, and then an
   assert.equal((await store.head('o1'))?.heldBy, 'host-b');
 });
 
-test('F-22: its owner renews a lock as long as the owner runs', async () => {
+test('F-22: the owner of a lock renews it as long as the owner runs', async () => {
   const { clock, take } = await openHost();
   const lease = await take('host-a');
   for (let renewals = 0; renewals < 10; renewals++) {

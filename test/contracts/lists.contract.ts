@@ -43,7 +43,7 @@ async function put(store: Documents, documents: readonly Document[]): Promise<vo
 export function listsContract(name: string, open: () => Opened | Promise<Opened>): void {
   const it = contractTest(name, open);
 
-  it('a document is on its three lists as it was written, and on no other one', async ({ store, other }) => {
+  it('a document is on the three lists that its write names, and on no other list', async ({ store, other }) => {
     const [first, second] = [
       task('t1', noon, {
         listB: { list: lists.tasksOfPerson('ann'), sort: sortKey(noon, 't1') },
@@ -103,7 +103,7 @@ export function listsContract(name: string, open: () => Opened | Promise<Opened>
     assert.deepEqual(idsOf(await other.listed({ ...read, list: lists.openTasks })), []);
   });
 
-  it('a collection is a list as well, by the ids of its documents', async ({ store, other }) => {
+  it('a collection is also read as a list, in the order of the ids of its documents', async ({ store, other }) => {
     const entries = listOf(9, (index): Document => ({ collection: 'AUDIT#2026-01-31', id: `e${index}`, rev: 1, content: { id: index } }));
     await put(store, entries);
     const read = { list: { index: 'collection', name: 'AUDIT#2026-01-31' }, order: 'descending', limit: 4 } as const;
@@ -111,7 +111,7 @@ export function listsContract(name: string, open: () => Opened | Promise<Opened>
     assert.deepEqual(idsOf(await other.listed({ ...read, order: 'ascending', from: 'e3' })), [3, 4, 5, 6]);
   });
 
-  it('whatever is written, a walk finds each document of a list once, in order', async ({ store }) => {
+  it('whatever is written, reading all pages of a list finds each document once, in order', async ({ store }) => {
     let round = 0;
     const [sizes, limits] = [fc.array(fc.nat(20), { maxLength: 25 }), fc.integer({ min: 1, max: 9 })];
     const property = fc.asyncProperty(sizes, limits, fc.boolean(), async (times, limit, isSharded) => {

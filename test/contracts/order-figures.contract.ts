@@ -36,7 +36,7 @@ const task = (id: string, listA: List<'A'>, at: number): Document => ({
 export function orderFiguresContract(name: string, open: () => Opened | Promise<Opened>): void {
   const it = contractTest(name, open);
 
-  it('W-01: unfinished orders are counted by state, also those that wait without a deadline', async ({ store, other }) => {
+  it('W-01: unfinished orders are counted by state, including those that wait without a deadline', async ({ store, other }) => {
     const aged = (minutes: number) => ({ submittedAt: noon - minutes * minuteMs });
     await end(store, await put(store, 'ord_1', {}, aged(99)), noon);
     await put(store, 'ord_2', inError, aged(9));
@@ -47,7 +47,7 @@ export function orderFiguresContract(name: string, open: () => Opened | Promise<
     assert.deepEqual(await other.countUnfinished(100), { pending: 1, processing: 3, error: 1, oldestAt: noon - 9 * minuteMs });
   });
 
-  it('a store without orders counts none', async ({ store }) => {
+  it('all counts of a store without orders are zero', async ({ store }) => {
     assert.deepEqual(await store.countUnfinished(100), { pending: 0, processing: 0, error: 0, oldestAt: null });
     assert.equal(await store.countFinished(noon, noon + minuteMs, 100), 0);
   });

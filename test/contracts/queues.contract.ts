@@ -150,7 +150,7 @@ export function channelContract(name: string, open: OpenChannels): void {
   );
 
   it(
-    'a late acknowledgement does not remove a message from the dead letters',
+    'an acknowledgement after the last delivery does not remove a message from the dead letters',
     async ({ queues, clock }) => {
       await queues.send(messages(1));
       const [first] = await queues.receive('q', now);
@@ -182,7 +182,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual(await drain(queues, 'c'), []);
   });
 
-  it('a waiting receiver gets a message that is sent meanwhile', async ({ queues }) => {
+  it('a receiver that waits gets a message that is sent meanwhile', async ({ queues }) => {
     const received = queues.receive('q', waiting);
     await queues.send([{ queue: 'other', body: 'x' }]);
     await queues.send(messages(1));
@@ -224,7 +224,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     [3, 10],
     [30, 10],
   ] as const) {
-    it(`no message stays behind when ${senders} sends in one turn of the event loop meet a receiver with space for ${max}`, async ({
+    it(`every message is delivered when ${senders} sends in one turn of the event loop meet a receiver with space for ${max}`, async ({
       queues,
     }) => {
       const received = queues.receive('q', { ...waiting, max });
@@ -242,7 +242,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual(bodiesOf([...shares.flat(), ...(await drain(queues))]), bodiesOf(messages(8) as unknown as Received[]));
   });
 
-  it('a receiver that gives up in the same turn of the event loop as a send loses no message', async ({ queues }) => {
+  it('a receiver whose wait is aborted in the same turn of the event loop as a send loses no message', async ({ queues }) => {
     const controller = new AbortController();
     const received = queues.receive('q', { ...waiting, signal: controller.signal });
     const sent = queues.send(messages(3));
@@ -342,7 +342,7 @@ export function channelContract(name: string, open: OpenChannels): void {
 
 /** The promises of a channel with fair turns for each group; no emulator of SQS has them. */
 export function fairChannelContract(name: string, open: OpenChannels): void {
-  test(`${name}: X-46: a client that sends a hundred times as much does not make others wait for all of it`, async () => {
+  test(`${name}: X-46: a client that sends a hundred times as much does not make other clients wait for all its messages`, async () => {
     const { queues, clock, close } = await open(() => undefined);
     const ofNoisy = listOf(1000, (index): Outgoing => ({ queue: 'q', body: `noisy ${index}`, group: 'noisy' }));
     const quiet = listOf(10, (index) => `quiet ${index}`);

@@ -42,7 +42,7 @@ export function solutionsContract(name: string, open: () => Opened | Promise<Ope
     );
   });
 
-  it('F-156: one of two people who change a version succeeds, and the other gets the present one', async ({ store, other }) => {
+  it('F-156: one of two people who change a version succeeds, and the other person gets the present version', async ({ store, other }) => {
     const [here, there] = [solutionsIn(store), solutionsIn(other)];
     await here.put(draft('a'), { by: 'olga', expected: undefined });
     assert.equal((await there.put(draft('a'), { by: 'otto', expected: undefined })).outcome, 'stale');
@@ -55,7 +55,7 @@ export function solutionsContract(name: string, open: () => Opened | Promise<Ope
     assert.partialDeepStrictEqual(stale, { current: { version: 2, createdBy: 'olga' } });
   });
 
-  it('the versions of a solution go on after its deletion, and the entry of the audit is part of each write', async ({ store }) => {
+  it('the versions of a solution continue after its deletion, and the entry of the audit is part of each write', async ({ store }) => {
     const solutions = solutionsIn(store);
     const beside = (before: unknown, after: unknown): readonly Document[] => [
       { collection: collections.audit('2026-01-01'), id: `${before === null}${after === null}`, rev: 1, content: {} },
@@ -73,7 +73,10 @@ export function solutionsContract(name: string, open: () => Opened | Promise<Ope
     );
   });
 
-  it('figures are those of the present instruction: another name keeps them, another instruction has none', async ({ store, other }) => {
+  it('figures belong to the present instruction: a change of the name keeps them, and another instruction begins without figures', async ({
+    store,
+    other,
+  }) => {
     const solutions = solutionsIn(store);
     const counted = async (version: number, sums: TallyAdd['sums'], at: number) => {
       const document = { collection: 'ORDER#o', id: String(at), rev: 1, content: {} };

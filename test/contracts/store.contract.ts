@@ -73,7 +73,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal(await store.client('c1'), undefined);
   });
 
-  it('S10, F-10: a repeated submission gets the first order, and changes nothing', async ({ store, other }) => {
+  it('S10, F-10: a repeated submission returns the first order, and changes nothing', async ({ store, other }) => {
     await store.create(orderRecord('o1'), stateRecord('o1'), alone);
     const again = await other.create(
       orderRecord('o1', { body: 'another', hash: 'other' }),
@@ -398,7 +398,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
 
   // ---- pages of the undo list
 
-  it('F-101: a page of the undo list is kept under its rev, once, and read alone', async ({ store, other }) => {
+  it('F-101: a page of the undo list is kept under its rev, once, and is read on its own', async ({ store, other }) => {
     const page = (path: string, below?: number): UndoPage => ({
       entries: [{ path, generation: 1, input: { text: 'Größe 😀 "quoted"' } }],
       ...(below === undefined ? {} : { below }),
@@ -565,7 +565,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal(await store.forget(noon + 100_000, 10), 1);
   });
 
-  it('removal works in portions, and returns their size', async ({ store }) => {
+  it('a removal works in portions, and returns the size of each', async ({ store }) => {
     for (const orderId of listOf(5, (index) => `o${index}`))
       await put(store, orderId, { processState: 'Processed', worklist: null, worklistAt: null });
     assert.deepEqual(
@@ -620,7 +620,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual(idsOf(await other.list({}, undefined, 10)), ['o2']);
   });
 
-  it('F-160: a state that is missing is found and replaced, once; other orders, and unknown ones, have nothing to replace', async ({
+  it('F-160: a missing state is found and replaced once; an order with a state, and an unknown order, have nothing to replace', async ({
     store,
     other,
     loseState,

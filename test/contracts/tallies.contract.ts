@@ -25,7 +25,7 @@ const add = (id: string, more: Partial<TallyAdd> = {}): TallyAdd => ({
 export function talliesContract(name: string, open: () => Opened | Promise<Opened>): void {
   const it = contractTest(name, open);
 
-  it('a tally has the sum of all writes, the times of the first and the last document, and what the first one says', async ({
+  it('a tally has the sums of all its writes, the times of the first and the last, and the description from the first', async ({
     store,
     other,
   }) => {
@@ -53,7 +53,7 @@ export function talliesContract(name: string, open: () => Opened | Promise<Opene
     assert.deepEqual((await store.tallies('GROUPS#1', '0'))[0]?.sums, { total: 1 });
   });
 
-  it('writers at the same time all count', async ({ store, other }) => {
+  it('writes at the same time are all counted', async ({ store, other }) => {
     const writers = listOf(12, (index) => (index % 2 ? store : other).putCounted(document(`d${index}`), 0, add('day', { at: noon })));
     assert.ok((await Promise.all(writers)).every(({ outcome }) => outcome === 'written'));
     assert.deepEqual((await store.tallies('GROUPS#1', '0'))[0]?.sums, { total: 12 });

@@ -91,7 +91,7 @@ for (const [what, table, most, fill] of [
     assert.deepEqual([left.at(-1), Math.max(...removed)], [0, most]);
   });
 
-test('S22: an order is removed even behind a full batch of older orders that are kept for their callers', async (context) => {
+test('S22: an order is removed even if a full batch of older orders is kept for their callers', async (context) => {
   const { store } = opened(context);
   await put(store, 'caller');
   const caller = { orderId: 'caller', path: 'order/call', requestId: 'r', attempt: 1, epoch: 1 };

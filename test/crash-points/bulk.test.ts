@@ -67,7 +67,7 @@ async function wrongIn({ run, items, ask }: ReturnType<typeof startBulk>, id: st
 const whole = { state: 'done', count: orders, applied: orders, left: 0 };
 
 describe('F-158, X-1, S34, S36: the process of a bulk run dies at one of its calls', () => {
-  test('and each order of the run has the instruction once, as without the crash', async () => {
+  test('each order of the run gets the instruction once, as without the crash', async () => {
     const { sites, wrong } = await play({ call: Number.POSITIVE_INFINITY, isApplied: false });
     assert.deepEqual(wrong, []);
     assert.ok(sites.includes('store.update') && sites.includes('store.listed'), sites.join(', '));

@@ -9,7 +9,7 @@ import { unreached } from './ports.ts';
 const every = { single: 60, double: 50 };
 
 describe('the crash points of processes', () => {
-  test('every activity is in some workflow whose processes crash', () => {
+  test('every kind of activity is in a workflow that is played with crashes', () => {
     const workflows = JSON.stringify(Object.values(definitions).map(({ scenario }) => scenario.app.workflows));
     const activities = new Set([...workflows.matchAll(/"activity":"(\w+)"/g)].map(([, activity]) => activity));
     assert.deepEqual(
@@ -28,11 +28,11 @@ describe('the crash points of processes', () => {
       }
     });
 
-    test('is called by some workflow whose processes crash, or is left out for a reason', async () => {
+    test('is called by a workflow that is played with crashes, or is left out for a reason', async () => {
       assert.deepEqual(await unreached(reached), []);
     });
 
-    test('is reported as missing when it is new', async () => {
+    test('is reported if no workflow calls it and no reason leaves it out', async () => {
       reached.delete('store.patch');
       assert.deepEqual(await unreached(reached), ['store.patch is never reached']);
     });
@@ -54,7 +54,7 @@ describe('F-58, X-1, L1, S5, S7, S11, S17, S18: a process crashes at one of its 
     });
 
   for (const name of smallest)
-    test(`${name}, and the process that continues crashes too`, async () => {
+    test(`${name}, and the process that continues the order crashes, too`, async () => {
       const { runs, broken } = await crash({ name, writesAndSendsAtomically: false, twice: true, first: 4, every: every.double });
       assert.deepEqual(broken, []);
       assert.ok(runs > 0);

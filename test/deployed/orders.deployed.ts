@@ -27,7 +27,7 @@ test('F-01: an order posted to the deployed API is completed, with each step don
   for (const service of serviceNames) assert.equal((await effects(service, orderId)).length, 1, service);
 });
 
-test('the same submission again gets the same answer, and creates no second order', async () => {
+test('a repeated submission gets the first answer, and creates no second order', async () => {
   const again = { body: sample('two-items'), headers: { 'idempotency-key': `${runId}-again` } };
   const first = await call('POST', '/orders', again);
   const second = await call('POST', '/orders', again);
@@ -77,7 +77,7 @@ test('F-100: a declined card undoes the effects, and the customer is notified', 
   assert.equal(await kindOf(orderId), 'notification:refused');
 });
 
-test('a client with a response queue gets the status messages of its order there', async (t) => {
+test('a client with a response queue gets the status messages of its order in that queue', async (t) => {
   const channel = `redress-response-${runId}`;
   const { url } = await openQueue(t, channel);
   const put = await call('PUT', `/clients/${client}`, {

@@ -16,7 +16,7 @@ const undoes = {
 /** Within this time a rule that an admin has written is in force in every process. */
 const inForceMs = 10_000;
 
-test('F-141, F-156: a rule is in force in all functions ten seconds after an admin wrote it, and out of force after its removal', async () => {
+test('F-141, F-156: a rule acts in all functions ten seconds after an admin wrote it, and no longer acts after its removal', async () => {
   const blocked = await submit(sample('address-invalid'));
   assert.equal((await ended(blocked)).processState, 'Error');
   const put = await call('PUT', path, { role: 'admin', body: undoes });

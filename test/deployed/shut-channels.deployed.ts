@@ -51,7 +51,7 @@ async function closed(t: TestContext): Promise<void> {
 }
 
 for (const canary of [false, true])
-  test(`F-108: a closed channel really disables its mapping and orders wait; opened${canary ? ' with a canary' : ''}, they complete, and no failure counts`, async (t) => {
+  test(`F-108: orders wait while a channel is closed and its mapping disabled; when it is opened${canary ? ' with a canary' : ''}, they complete without a counted failure`, async (t) => {
     await closed(t);
     const orders = await Promise.all([1, 2, 3].map(() => submit(sample('ok'))));
     for (const orderId of orders)

@@ -13,7 +13,7 @@ const took = (ms: number | undefined): Took => ({
 const every = (gapMs: number, from: number, to: number): readonly number[] =>
   Array.from({ length: Math.ceil((to - from) / gapMs) }, (_, index) => from + index * gapMs);
 
-test('the p99 of a hundred orders is the second slowest, measured from the planned submission', () => {
+test('the p99 of a hundred orders is the time of the second slowest, measured from its planned submission', () => {
   const hundred = Array.from({ length: 100 }, (_, index) => took(100 - index));
   assert.deepEqual(timesOf(hundred), { orders: 100, p50Ms: 50, p99Ms: 99, slowestMs: 100 });
 });
@@ -31,14 +31,14 @@ test('throughput has recovered at the first whole window with 95 of 100 orders, 
   assert.equal(backAfter([...before, ...every(50, 65_000, 90_000)], spans), 10_000);
 });
 
-test('throughput that stays a little below, or recovers after the observation, has not recovered', () => {
+test('throughput that stays below 95 of 100 orders, or recovers after the observation, has not recovered', () => {
   const before = every(100, 0, 20_000);
   const spans = { before: [0, 20_000], over: 60_000, until: 90_000, windowMs: 10_000 } as const;
   assert.equal(backAfter([...before, ...every(110, 60_000, 90_000)], spans), undefined);
   assert.equal(backAfter([...before, ...every(100, 85_000, 120_000)], spans), undefined);
 });
 
-test('one call to a failing service is needed per effect, and none for an effect from before', () => {
+test('each effect needs one call to a service that fails, and an effect from before the failures needs none', () => {
   const seen = (at: number, key: string, done: boolean): CallSeen => ({ at, key, done });
   const calls = [
     seen(1, 'before', true),

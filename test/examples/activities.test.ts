@@ -66,7 +66,7 @@ describe('the examples of activities', () => {
   test('F-83: the steps of a sequence run one after the other', () => plays('sequence.ts'));
   test('F-44, F-60, F-80: a step is requested again, resubmitted and canceled', () => plays('step.ts'));
   test('F-37, S11: a step past its time limit is confirmed, and undone', () => plays('within.ts'));
-  test('F-171, F-172: a handler raises its fault again, and an outer handler takes it', () => plays('any-fault.ts'));
+  test('F-171, F-172: a handler raises its fault again, and an outer handler handles it', () => plays('any-fault.ts'));
   test("F-102, F-93, F-96: each failed run is undone before the next one begins, up to the retry's count", () =>
     plays('undone-then-again.ts'));
   test('F-102, F-172: a handler of each run undoes it and raises the fault again, and the retry around it runs again', () =>

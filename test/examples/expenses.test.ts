@@ -42,7 +42,7 @@ for (const name of ['embedded', 'aws'] as const)
     const errorsIn = async (place: Place) =>
       (await place.bodies(responses)).map(({ at: _, deadLetter: __, ...error }: JsonObject) => error);
 
-    test('F-116, F-174: an unreadable report and one with a number out of range are judged at once, with the error 500 to the sender', async () => {
+    test('F-116, F-174: an unreadable report, and one with a number out of range, are dead-lettered at once, and the sender gets error 500', async () => {
       const place = await placeWith();
       await send(place, 'expenses', 'expense-report', { amount: 12 }, { conversation: 'report-1' });
       await send(place, 'expenses', 'expense-report', { employeeId: 100_000, amount: 12 }, { conversation: 'report-2' });
@@ -62,7 +62,7 @@ for (const name of ['embedded', 'aws'] as const)
       await place.close();
     });
 
-    test('F-117, F-174: an expense report whose employee the directory does not know yet succeeds on its third try, and becomes an order', async () => {
+    test('F-117, F-174: an expense report whose employee is not yet in the directory becomes an order on its third delivery', async () => {
       let asked = 0;
       const place = await placeWith({ isEmployee: () => ++asked === 3 });
       await send(place, 'expenses', 'expense-report', { employeeId: 8, amount: 12 }, { conversation: 'report-1' });
@@ -73,7 +73,7 @@ for (const name of ['embedded', 'aws'] as const)
       await place.close();
     });
 
-    test('F-111, F-174: a report of an employee who never comes is dead-lettered on its fourth failure', async () => {
+    test('F-111, F-174: a report of an employee who never enters the directory is dead-lettered on its fourth failure', async () => {
       const place = await placeWith();
       await send(place, 'expenses', 'expense-report', { employeeId: 8, amount: 12 }, { conversation: 'report-1' });
       await place.pass(180_000);
@@ -85,7 +85,7 @@ for (const name of ['embedded', 'aws'] as const)
       await place.close();
     });
 
-    test('F-108, F-174: a receipt that crashes its process is dead-lettered on its fifth delivery, and the next one is read', async () => {
+    test('F-108, F-174: a receipt that crashes its process is dead-lettered on its fifth delivery, and the next receipt is handled', async () => {
       let crashes = 0;
       let isCrashed = false;
       const totalOn = (picture: string): number => {
@@ -109,7 +109,7 @@ for (const name of ['embedded', 'aws'] as const)
       await place.close();
     });
 
-    test('F-118, F-174: an empty status is dropped, and the next one is read', async () => {
+    test('F-118, F-174: an empty status is dropped, and the next status is handled', async () => {
       const place = await placeWith();
       await send(place, 'statuses', 'status', { text: '' });
       await send(place, 'statuses', 'status', { text: 'on its way' });
@@ -138,7 +138,7 @@ for (const name of ['embedded', 'aws'] as const)
     });
   });
 
-test('F-174: the example starts as the others do, and a message of its folder becomes an order', async (t) => {
+test('F-174: the example starts like the other examples, and a message of its folder becomes an order', async (t) => {
   const { data, variables, open } = site(t);
   const system = await startLocal(t, { ...variables, REDRESS_APP: `${root}examples/expenses/app.ts` });
   assert.equal(defaultApp.consumers?.length, 4);

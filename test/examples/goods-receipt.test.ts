@@ -11,7 +11,7 @@ const samples = 'examples/goods-receipt/samples';
 const patienceMs = 5000;
 const isReading = (line: string) => / (get|list|show|dependents) /.test(`${line} `);
 
-test('F-151, F-152: a receipt of goods is undone, the sales that have reserved from its lot get a message, and another sale does not', async (context) => {
+test('F-151, F-152: after the undo of a receipt of goods, the sales that have reserved from its lot get a message, and another sale gets none', async (context) => {
   const system = await runningSystem(app);
   context.after(() => system.stop());
   for (const file of readdirSync(samples).sort()) await system.redress(['order', 'submit', `${samples}/${file}`]);

@@ -41,7 +41,7 @@ test('each wrong workflow says which name the message contains', () => {
   assert.equal(mistakes.length, source.split('\n').filter((text) => text.includes('// @ts-expect-error')).length);
 });
 
-test('a message elsewhere, a message without the name, and a mistake without a message are found', () => {
+test('the test finds a message at another place, a message without the name, and a mistake without a message', () => {
   const wrong = '// @ts-expect-error a misspelt field: itms\norder.itms;\n// @ts-expect-error a missing input: items\norder;';
   const itms = "wrong.ts(2,7): error TS2339: Property 'itms' does not exist.";
   const items = "wrong.ts(4,1): error TS2345: Property 'items' is missing.";

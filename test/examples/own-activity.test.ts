@@ -48,7 +48,7 @@ describe('an activity of the app: ensure(do, last)', () => {
     );
   });
 
-  test("F-79, F-169: canceled by a sibling's fault, it begins no further activity, but cleans up before it closes", () => {
+  test('F-79, F-169: when a fault of a sibling cancels it, it begins no further activity, but cleans up before it closes', () => {
     const paid = waitFor('paid', z.object({}));
     const twoBranches = defineWorkflow('two-branches', { version: 1, order: Order }, ({ order }) =>
       sequence(
@@ -82,7 +82,7 @@ describe('an activity of the app: ensure(do, last)', () => {
     assert.equal(run.tookMs, 30_000);
   });
 
-  test('F-169: it stands in a definition as plain data, and is checked like the built-in ones', () => {
+  test('F-169: it is plain data in a definition, and is checked like a built-in activity', () => {
     const { root } = JSON.parse(JSON.stringify(ensured)) as WorkflowDefinition;
     assert.partialDeepStrictEqual(root, {
       children: [{ name: 'reserve' }, { activity: 'example:ensure', do: { name: 'charge' }, last: { name: 'release' } }],
@@ -149,7 +149,7 @@ describe('a retry of the app: again({ retries, seconds }, { do })', () => {
     );
   });
 
-  test('F-169, F-93: it pauses longer each time, and gives up after its last run', () => {
+  test('F-169, F-93: it pauses longer each time, and makes no run after its last one', () => {
     const busy = rehearse(tried, order, given(payment.charge).failsForNow(2));
     assert.equal(
       busy.story(),

@@ -42,7 +42,7 @@ describe('the sample workflow, rehearsed', () => {
     assert.equal(run.tookMs, 40_000);
   });
 
-  test('missing replies are counted, and above the threshold a person decides', () => {
+  test('missing replies are counted, and above the failure limit a person decides', () => {
     assert.equal(
       storyOf(given(shipping.ship).isSilent(2)),
       'inventory.reserve ok, payment.charge ok, shipping.ship silent, customer.notify ok, shipping.ship silent, shipping.ship ok, completed',

@@ -7,7 +7,7 @@ import parcels from '../../examples/services/app.ts';
 import { createTally } from '../../examples/services/tally.ts';
 import { root, site, startLocal, until } from '../processes/support.ts';
 
-test('F-62, F-65, F-173: an app listens to its host and brings a service, in the test kit and elsewhere', async () => {
+test('F-62, F-65, F-173: the listeners and services of an app work in the test kit as in a host', async () => {
   const lines: string[] = [];
   const tally = createTally((line) => void lines.push(line));
   const on = {
@@ -29,7 +29,7 @@ test('F-62, F-65, F-173: an app listens to its host and brings a service, in the
   assert.deepEqual(lines, [...begun, 'tally: Missing 1', 'tally: Missing 2', ...ended]);
 });
 
-test('F-62, F-173: an app has everything from its definition, and no more', () => {
+test('F-62, F-173: an app has exactly the parts that its definition declares', () => {
   const { service, on } = createTally(() => {});
   const local = { variables: ['STOCK_URL'], start: () => Promise.reject(new Error('not here')) };
   const all = { workflows: [], agents: [], local, channels: {}, services: [service], on };

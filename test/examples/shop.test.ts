@@ -48,7 +48,7 @@ const calls = [
 ] as const;
 
 for (const { service, path, status, kind, body } of calls) {
-  test(`${service}: the same key again changes nothing and returns the same bytes`, async () => {
+  test(`${service}: a repeated request with the same key changes nothing and returns the same bytes`, async () => {
     const orderId = `twice-${service}`;
     const first = await post(path, orderId, { orderId, ...body });
     assert.equal(first.status, status);
@@ -92,7 +92,7 @@ test('many concurrent requests with one key share one effect and one answer', as
   assert.equal((await effects('payment', 'rush')).length, 1);
 });
 
-test('a request that arrives during the first one is refused as in progress', async () => {
+test('a request with a key that is in progress is refused', async () => {
   await call('PUT', '/switches', { body: { service: 'payment', latencyMs: 500, times: 1 } });
   const charge = { orderId: 'slow', amount, card: 'tok_visa' };
   const both = [post('/payment/charges', 'slow', charge), post('/payment/charges', 'slow', charge)];
@@ -179,7 +179,7 @@ test('an unknown resource is answered with not found', async () => {
   assert.equal((await post('/inventory/reservations/res_1/refund', 'k')).status, 404);
 });
 
-test('a failing service has no effect, and recovers after the given number of calls', async () => {
+test('a service that is switched to fail has no effect, and recovers after the given number of calls', async () => {
   await call('PUT', '/switches', { body: { service: 'inventory', failRate: 1, failStatus: 429, times: 2 } });
   const reserve = (key: string) => post('/inventory/reservations', key, { orderId: 'failing', items });
   for (const key of ['a', 'b']) assert.partialDeepStrictEqual(await reserve(key), { status: 429, retryAfter: '1' });
@@ -198,7 +198,7 @@ test('a service that fails after its effect reports the effect when the request 
   assert.equal((await effects('payment', 'after')).length, 1);
 });
 
-test('a silent service never answers; its switch decides whether it has an effect', async () => {
+test('a service that is switched to silence never answers; its switch decides whether it has an effect', async () => {
   const ship = (orderId: string) =>
     call('POST', '/shipping/shipments', { key: orderId, body: { orderId, items, address }, signal: AbortSignal.timeout(250) });
   await call('PUT', '/switches', { body: { service: 'shipping', silent: true } });
@@ -220,7 +220,7 @@ test('switches are shown, refused if invalid, and reset', async () => {
   assert.deepEqual(await json(call('DELETE', '/switches')), calm);
 });
 
-test('two shops with one ledger have no effect twice, and lose none to kill -9', async (t) => {
+test('two shops with one ledger have no effect twice, and a kill -9 loses no effect', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'shop-'));
   const shops = await Promise.all([startProcess(folder, t), startProcess(folder, t)]);
   t.after(() => rmSync(folder, { recursive: true }));

@@ -58,7 +58,7 @@ describe('a journey, rehearsed', () => {
     assert.equal(run.outcome, 'compensated');
   });
 
-  test('the visa office is silent: after ten days a person calls it', () => {
+  test('the visa office is silent: after ten days the order asks a person, who calls the office', () => {
     const waiting = rehearse(bookTrip, delhi);
     assert.match(waiting.story(), /, signal visa NoSignal, blocked for the question visa-by-telephone$/);
     assert.equal(waiting.fault?.message, 'The visa office has said nothing for ten days. May Ibn Battuta go to Delhi?');

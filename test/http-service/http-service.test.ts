@@ -100,7 +100,7 @@ test('a service that is down, breaks off or stays silent is a temporary failure'
   assert.equal(late.message, 'payment did not answer POST /charges in time');
 });
 
-test("a refusal that the operation declares is its fault, with the service's data", async () => {
+test('a refusal that the operation declares becomes its declared fault, with the data of the service', async () => {
   assert.deepEqual(await charge({ status: 402, body: { code: 'card-declined', attemptsLeft: 2 } }), {
     failed: CardDeclined,
     message: 'payment answered 402 to POST /charges: card-declined',
@@ -113,7 +113,7 @@ test('details of a refusal that are too long for a fault are left out', async ()
   assert.deepEqual(refused, { failed: CardDeclined, message: 'payment answered 402 to POST /charges: card-declined' });
 });
 
-test('any other refusal is permanent, under the name that the service gives it', async () => {
+test('any other refusal becomes a permanent fault with the name that the service gives', async () => {
   const typeOf = async (status: number, body: string | object) => {
     const failure = await failureOf(charge({ status, body }));
     assert.ok(failure instanceof PermanentFailure);
@@ -130,7 +130,7 @@ test('any other refusal is permanent, under the name that the service gives it',
   assert.equal(await typeOf(401, ''), 'RequestRefused');
 });
 
-test('S11: a refusal without a word about the key leaves open what an earlier attempt did', async () => {
+test('S11: a refusal that does not mention the key leaves the outcome of earlier attempts unknown', async () => {
   const isUnknown = async (status: number, body: string | object, repeated: boolean) => {
     const failure = await failureOf(charge({ status, body }, { repeated }));
     assert.ok(failure instanceof PermanentFailure);
@@ -144,7 +144,7 @@ test('S11: a refusal without a word about the key leaves open what an earlier at
   assert.equal(await isUnknown(422, { code: 'limit-reached' }, true), false);
 });
 
-test('an answer that breaks the contract leaves open whether the card was charged', async () => {
+test('an answer that breaks the contract leaves the outcome of the charge unknown', async () => {
   const answers: Answer[] = [
     { status: 201, body: '' },
     { status: 201, body: 'ok' },
@@ -175,7 +175,7 @@ test('no failure repeats the card number, even if the service does', async () =>
   assert.doesNotMatch(message + String(cause), new RegExp(card));
 });
 
-test('a deleted or missing record is an answer; one that can no longer be deleted is a fault', async () => {
+test('a missing record counts as deleted; a record that can no longer be deleted is a fault', async () => {
   await using remote = await startService(({ method, url }, response) => {
     if (url === '/late') response.writeHead(409).end('{"code":"card-declined"}');
     else if (method === 'DELETE') response.writeHead(url === '/gone' ? 204 : 200).end(url === '/gone' ? '' : 'deleted');
@@ -224,7 +224,7 @@ test('S11: a lookup that is refused does not prove that there is no effect', asy
   assert.equal(failure.outcomeUnknown, true);
 });
 
-test('an empty answer is an empty object: enough for an operation without an output, too little for any other', async () => {
+test('an empty answer counts as an empty object: it fits an operation without an output, and no other', async () => {
   const methods: (string | undefined)[] = [];
   await using remote = await startService(({ method }, response) => {
     methods.push(method);
@@ -240,7 +240,7 @@ test('an empty answer is an empty object: enough for an operation without an out
   assert.deepEqual(methods, ['PUT', 'PATCH']);
 });
 
-test('the fault of an answer that does not fit its schema names the field and the type, and quotes no value', async () => {
+test('the fault of an answer that does not match its schema names the field and the type, and quotes no value', async () => {
   await using remote = await startService((_, response) => void response.end('{"chargeId":4242424242424242}'));
   const payment = httpService({ name: 'payment', url: remote.url });
   const failure = await failureOf(payment.post('/charges', {}, callOf({ output: Charge })));
@@ -248,7 +248,7 @@ test('the fault of an answer that does not fit its schema names the field and th
   assert.doesNotMatch(failure.message, /4242/);
 });
 
-test('a reply is checked by the schema of the output, and handed over as it came', async () => {
+test('an answer is checked by the schema of the output, and passed on unchanged', async () => {
   await using remote = await startService((_, response) => void response.end('{"total":"750"}'));
   const price = httpService({ name: 'price', url: remote.url });
   const output = z.object({ total: z.string().transform(Number) });
@@ -296,7 +296,7 @@ test('the address is read from its variable at each call', async (context) => {
   assert.deepEqual(await payment.post('/charges', {}, callOf({ output: Charge })), { chargeId: 'ch_1' });
 });
 
-test('S11: a process without the address does not deny what an earlier attempt did', async () => {
+test('S11: a process without the address leaves the outcome of earlier attempts unknown', async () => {
   const payment = httpService({ name: 'payment', urlFrom: 'HTTP_TEST_NOT_SET' });
   const failure = await failureOf(payment.post('/charges', {}, callOf({ output: Charge, repeated: true })));
   assert.equal((failure as PermanentFailure).outcomeUnknown, true);

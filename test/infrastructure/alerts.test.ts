@@ -30,7 +30,7 @@ describe('alerts reach a person', () => {
     assert.equal(toOperators?.['State'], 'ENABLED');
   });
 
-  test('F-59: both ways into Error are alerts; the records of exceptions and tasks, and a processed order, are not', () => {
+  test('F-59: both announcements of an order in Error are alerts; those of exceptions, tasks and processed orders are not', () => {
     const alerts: readonly string[] = alertTypes;
     assert.ok(alerts.includes('Order In Error'));
     assert.deepEqual(
@@ -50,7 +50,7 @@ describe('alerts reach a person', () => {
     assert.deepEqual(Object.keys(target ?? {}).toSorted(), ['Arn', 'DeadLetterConfig', 'Id', 'RetryPolicy']);
   });
 
-  test('F-59: the bus has a dead-letter queue that it may send to', () => {
+  test('F-59: the bus has a dead-letter queue, and may send to it', () => {
     assert.deepEqual(theOne(stack, 'Events::EventBus').Properties['DeadLetterConfig'], { Arn: { 'Fn::GetAtt': [undelivered, 'Arn'] } });
     const sources = ofType(stack, 'SQS::QueuePolicy')
       .filter(([, { Properties }]) => JSON.stringify(Properties['Queues']).includes(String(undelivered)))
@@ -84,7 +84,7 @@ describe('everything in transit is encrypted', () => {
     for (const attribute of attributes) assert.deepEqual(attribute, { 'Fn::GetAtt': [key, 'Arn'] });
   });
 
-  test('EventBridge may use the key without a condition, as SNS and SQS under a key require; CloudWatch Logs may use it only for log groups of this account', () => {
+  test('EventBridge may use the key without a condition, as encrypted SNS and SQS require; CloudWatch Logs may use it only for log groups of this account', () => {
     const { Statement } = theOne(stack, 'KMS::Key').Properties['KeyPolicy'] as { Statement: readonly KeyStatement[] };
     const of = (service: string) => Statement.filter(({ Principal }) => Principal.Service?.startsWith(`${service}.`));
     const both = ['kms:Decrypt', 'kms:GenerateDataKey'];
@@ -127,7 +127,7 @@ describe('alarms', () => {
     for (const { AlarmActions } of alarms) assert.deepEqual(AlarmActions, [{ Ref: idOf('SNS::Topic') }]);
   });
 
-  test('missing data is an alarm only for the silent supervisor', () => {
+  test('missing data raises only the alarm about a silent supervisor', () => {
     const breaching = alarms.filter(({ TreatMissingData }) => TreatMissingData === 'breaching').map(({ AlarmName }) => AlarmName);
     assert.deepEqual(breaching, ['redress-SupervisorSilent-system']);
   });

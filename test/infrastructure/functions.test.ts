@@ -82,7 +82,7 @@ test('every function gets the variables and the tracing; only functions of agent
 describe('an operation without a step timeout uses the timeout of the deployment', () => {
   const variables = { STEP_COMPLETE_WITHIN_SECONDS: '120' };
 
-  test('its function may run for that long, and the visibility timeout is six times as long', () => {
+  test('the function of its agent may run for that long, and the visibility timeout is six times as long', () => {
     const slow = synthesize({ props: { variables } });
     for (const agent of ['stock', 'post']) {
       assert.equal(functionOf(slow, `agent-${agent}`)['Timeout'], 125);
@@ -93,13 +93,13 @@ describe('an operation without a step timeout uses the timeout of the deployment
     assert.equal(functionOf(synthesize({ props: { variables, agents: 'together' } }), 'agents')['Timeout'], 125);
   });
 
-  test('a request that is tried alone, because it may crash the process, is invisible on AWS for as long as its function may run', () => {
+  test('a request that runs alone, because it may crash the process, is invisible on AWS for as long as its function may run', () => {
     const hidden = (more: object) => visibilityOf(app, readConfig({ ...variables, ...more }))('stock-requests');
     assert.equal(hidden({ REDRESS_ADAPTERS: 'aws' }), 125_000);
     assert.equal(hidden({}), 65_000, 'on one machine its visibility timeout is extended while it runs');
   });
 
-  test('an operation with its own timeout keeps that timeout, and has time to reply, within the limit of Lambda', () => {
+  test('the function of an operation with its own timeout may run that long plus the time to reply, within the limit of Lambda', () => {
     const timeoutOf = (limits: object) => {
       const grind = operation({ input: z.object({}), output: z.object({}), ...limits, run: () => ({}) });
       const mill = defineApp({ workflows: [], agents: [defineAgent('mill', { grind })] });
@@ -150,7 +150,7 @@ describe('the synthesis refuses what Lambda does not support', () => {
   });
 });
 
-test('a deployment replaces only what changed: elsewhere and later, the same sources give the same code', () => {
+test('a deployment replaces only changed functions: the same sources give the same code on any machine at any time', () => {
   const bundling = new URL('../../lib/infrastructure/bundle.ts', import.meta.url).href;
   const program = `const { bundle } = await import(${JSON.stringify(bundling)});
     const { FileSystem } = await import(${JSON.stringify(import.meta.resolve('aws-cdk-lib'))});

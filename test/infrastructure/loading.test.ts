@@ -17,7 +17,7 @@ test('when an app or a package of it imports createRequire, its bundle loads in 
   assert.doesNotThrow(() => synthesize({ isBundled: true, props: { entry: app('create-require') } }));
 });
 
-test('when an app does not load in a function, the synthesis refuses it with what it threw', () => {
+test('when an app does not load in a function, the synthesis refuses it with the error that it threw', () => {
   assert.throws(
     () =>
       synthesize({ isBundled: true, props: { entry: app('needs-a-variable'), agentEnvironment: { STOCK_URL: 'https://stock.example' } } }),

@@ -29,7 +29,7 @@ test('names that Cognito reserves are refused only if the stack creates a user p
   }
 });
 
-test('a client id that the API would refuse is refused by the synthesis too', () => {
+test('the synthesis refuses a client id that the API would refuse', () => {
   refused({ clients: ['acme', 'two words'] }, /Invalid client id "two words"/, /clients/);
   assert.doesNotThrow(() => checkNames({ ...names, clients: ['acme'] }));
 });

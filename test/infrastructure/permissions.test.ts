@@ -194,7 +194,7 @@ describe('a role may do what its function does, and nothing else', () => {
       assert.deepEqual(sorted(new Set(allowed)), sorted(new Set([...used, ...byPlatform])));
     });
 
-    test(`G21: ${job.spec.name} may do each of its calls to the table in its partition and with its attributes`, () => {
+    test(`G21: ${job.spec.name} may make each of its calls to the table, with the partition and the attributes of the call`, () => {
       const statements = statementsOf(stack, roleIdOf(job.spec.name));
       const denied = questionsAbout(job.spec.name).filter(
         (question) => !statements.some((each) => allowedBy([each], stack).has(asAllowed(question)) && holdsFor(each, question)),
@@ -202,7 +202,7 @@ describe('a role may do what its function does, and nothing else', () => {
       assert.deepEqual(denied, []);
     });
 
-    test(`G21: ${job.spec.name} uses each of its partitions with each of its actions`, () => {
+    test(`G21: ${job.spec.name} uses each action that it may use on each partition that it may reach`, () => {
       const called = questionsAbout(job.spec.name);
       const unused = statementsOf(stack, roleIdOf(job.spec.name)).flatMap((statement) =>
         (partitionsOf(statement) ?? []).flatMap((pattern) =>
@@ -226,7 +226,7 @@ describe('a role may do what its function does, and nothing else', () => {
         else assert.deepEqual(each.Condition?.['Null'], { 'dynamodb:LeadingKeys': 'false' }, JSON.stringify(each));
     });
 
-    test(`G21: ${job.spec.name} uses the key only through the services that it calls`, () => {
+    test(`G21: ${job.spec.name} may use the key of the stack only through the services that it calls`, () => {
       const called = new Set(questionsOf(job.spec.name).map(({ service }) => service));
       const expected = [
         ...(called.has('DynamoDB') ? ['dynamodb'] : []),
@@ -243,7 +243,7 @@ describe('a role may do what its function does, and nothing else', () => {
     });
   }
 
-  test('A9: only the roles that meet secrets may decrypt day keys, and only with their encryption context', () => {
+  test('A9: only the roles that handle secrets may decrypt day keys, and only with the encryption context of those keys', () => {
     const rightsOf = (name: string) =>
       statementsOf(stack, roleIdOf(name)).flatMap((each) => (isOfDayKeys(each.Condition) ? actionsOf(each) : []));
     const all = [...stack.orders.functions.keys()].flatMap((name) => (rightsOf(name).length > 0 ? [[name, rightsOf(name)]] : []));
@@ -286,7 +286,7 @@ describe('an agent writes only its intents, its breaker, its failures and its ch
     assert.ok(keys.intent('o1', 'o1/order/pay/1').pk.startsWith('INTENT#'));
   });
 
-  test('X-13, X-20, X-45: an agent without one may write its own breaker, its own failures, its own channel and the list of closed channels', () => {
+  test('X-13, X-20, X-45: an agent without such an operation may write its own breaker, failures and channel, and the list of closed channels', () => {
     assert.deepEqual(conditions('agent-stock'), own('stock'));
   });
 });
@@ -303,7 +303,7 @@ test('X-13: the dead-letter function writes no order: it keeps messages, deletes
   ]);
 });
 
-describe('only roles with a use for it reach a partition, or the content of an order', () => {
+describe('only roles that need a partition, or the content of an order, may reach it', () => {
   const functions = [...stack.orders.functions.keys()];
   const mayCall = (action: string, call: { partition?: string; attributes?: readonly string[] }) =>
     functions.filter((name) =>
@@ -320,7 +320,7 @@ describe('only roles with a use for it reach a partition, or the content of an o
     assert.deepEqual(mayCall('BatchGetItem', { partition: 'CLIENTS' }), []);
   });
 
-  test('the supervisor, the sweeper and the dead-letter function read only the head of an order, and no item of the table as a whole', () => {
+  test('the supervisor, the sweeper and the dead-letter function read only the head of an order, and never a whole item of the table', () => {
     const readers = ['api', 'submissions', 'children', 'consumer-ledger', 'scheduler', 'bulk'];
     const partition = keys.order('o1').pk;
     // Tasks lie beside their orders, and IAM limits no read by sort key.
@@ -393,7 +393,7 @@ describe('the rights to close a channel are narrow', () => {
       );
     });
 
-  test('F-108, F-54: the supervisor puts only channel records, to note their announcement, and the overview', () => {
+  test('F-108, F-54: the supervisor puts only the overview and channel records, to note their announcement', () => {
     assert.deepEqual(
       statementFor('supervisor', 'dynamodb:PutItem').map(({ Condition }) => Condition),
       [within(collections.channel('*')), within(collections.overview)],

@@ -99,7 +99,7 @@ describe('A8: the firewall of the API', () => {
     );
   });
 
-  test('stands before the only address of the API, so nobody goes round it', () => {
+  test('stands before the only address of the API, so no request bypasses it', () => {
     const [[stage] = ['']] = ofType(stack, 'ApiGateway::Stage');
     assert.match(JSON.stringify(theOne(stack, 'WAFv2::WebACLAssociation').Properties['ResourceArn']), new RegExp(`stages/.*${stage}`));
     assert.deepEqual(ofType(stack, 'ApiGatewayV2::Api'), []);
@@ -107,7 +107,7 @@ describe('A8: the firewall of the API', () => {
     assert.equal(stack.outputs['ApiUrl']?.Value, 'https://orders.example.com');
   });
 
-  test('needs a domain, excludes the authorizer, and has limits that WAF takes', () => {
+  test('needs a domain, excludes the authorizer, and has limits that WAF accepts', () => {
     refused({ firewall: {} }, /Without a domain/, /domain/);
     refused({ firewall: {}, domain, authorizer: {} }, /exclude each other/, /Leave out `authorizer`/);
     refused({ firewall: { requestsPerIp: 1 }, domain }, /firewall.requestsPerIp 1: expected .* 10/, /firewall/);
@@ -121,7 +121,7 @@ describe('A15: functions in a network', () => {
     for (const name of names) assert.deepEqual(theGroups(name), callers.includes(name) ? theGroups('agent-stock') : [], name);
   });
 
-  test('Lambda may create network interfaces in the name of an agent, and the code of the agent may not', () => {
+  test('Lambda may create network interfaces with the role of an agent, and the code of the agent may not', () => {
     const effects = statementsFor('agent-stock', 'ec2:CreateNetworkInterface').map(({ Effect, Condition }) => [Effect, Condition]);
     assert.deepEqual(effects, [
       ['Allow', undefined],
@@ -135,7 +135,7 @@ describe('A15: functions in a network', () => {
 });
 
 describe('A15: credentials of agents', () => {
-  test('the template says where they are stored, and has no value of one', () => {
+  test('the template says where the credentials are stored, and contains none of their values', () => {
     const placesOf = (name: string): unknown => functionOf(stack, name).Environment.Variables['REDRESS_CREDENTIALS'];
     const shared = { PAYMENT_KEY: { secret: secretArn, field: 'key' } };
     for (const name of ['agent-stock', 'consumer-ledger']) assert.deepEqual(JSON.parse(String(placesOf(name))), shared);
@@ -154,7 +154,7 @@ describe('A15: credentials of agents', () => {
     for (const name of ['scheduler', 'supervisor']) assert.deepEqual(statementsFor(name, 'secretsmanager:GetSecretValue'), [], name);
   });
 
-  test('a name that no variable may have is refused', () => {
+  test('a credential is refused if its name is not a valid name of a variable', () => {
     const secret = Secret.fromSecretCompleteArn(others, 'Named', secretArn);
     refused({ agentCredentials: { 'payment-key': { secret } } }, /"payment-key": expected letters/, /PAYMENT_KEY/);
   });
@@ -184,14 +184,14 @@ describe('C: a canary', () => {
     refused({ deployments: 'canary', alarms: false }, /needs alarms/, /deployments/);
   });
 
-  test('a channel closes also if its mapping names the alias', () => {
+  test('a channel closes even if its mapping names the alias', () => {
     const [statement] = statementsFor('scheduler', 'lambda:UpdateEventSourceMapping');
     assert.match(JSON.stringify(statement?.Condition), /"Arn"\]},{"Fn::Join":\["",\[{"Fn::GetAtt":\["[^"]+","Arn"\]},":live"\]\]}/);
   });
 });
 
 describe('C: copies of the table', () => {
-  test('AWS Backup copies the table every day into a vault that nobody can empty, and to another account', () => {
+  test('AWS Backup copies the table every day into a vault that nobody can empty, and into another account', () => {
     const plan = JSON.stringify(theOne(stack, 'Backup::BackupPlan').Properties['BackupPlan']);
     assert.match(plan, /"ScheduleExpression":"cron\(0 3 \* \* \? \*\)"/);
     assert.match(plan, new RegExp(`"DestinationBackupVaultArn":"${vaultArn}"`));
@@ -205,7 +205,7 @@ describe('C: copies of the table', () => {
   });
 });
 
-describe('A8: instances of the account', () => {
+describe('A8: the concurrent Lambda instances of the account', () => {
   const concurrencyOf = (synthesized: Pick<Synthesized, 'resources'>): number =>
     ofType(synthesized, 'Lambda::EventSourceMapping').reduce(
       (sum, [, { Properties }]) => sum + (Properties['ScalingConfig'] as { MaximumConcurrency: number }).MaximumConcurrency,
@@ -224,10 +224,10 @@ describe('A8: instances of the account', () => {
   });
 });
 
-describe('A15: what is kept', () => {
+describe('A15: the data of a removed stack', () => {
   const kept = ['DynamoDB::GlobalTable', 'KMS::Key', 'Cognito::UserPool'];
 
-  test('the data stays when the stack is removed, and a failed first deployment leaves what is not protected to CloudFormation', () => {
+  test('table, key and user pool stay when the stack is removed, but CloudFormation deletes them after a failed first deployment', () => {
     for (const type of kept) assert.equal(theOne(stack, type).DeletionPolicy, 'RetainExceptOnCreate', type);
     assert.equal(stack.orders.node.scope instanceof Stack && stack.orders.node.scope.terminationProtection, true);
     assert.equal(theOne(stack, 'Cognito::UserPool').Properties['DeletionProtection'], 'ACTIVE');

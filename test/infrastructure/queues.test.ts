@@ -57,7 +57,7 @@ describe('the queues of a deployment', () => {
     assert.equal(mappings.length, 2 * consumed.length);
   });
 
-  test('F-35, X-9: a message that is delivered a thousand times without success goes to its own dead-letter queue, and no further', () => {
+  test('F-35, X-9: a message that is delivered a thousand times without success goes to the dead-letter queue of its queue, and no further', () => {
     for (const queue of consumed) {
       const { deadLetterTargetArn, maxReceiveCount } = redriveOf(queue) ?? {};
       assert.deepEqual([named(deadLetterTargetArn), maxReceiveCount], [`${queue}-dead`, queueFigures.deliveriesMax]);
@@ -166,7 +166,7 @@ describe('reserved concurrency suffices for all queues of a function, so that La
       (error: unknown) => error instanceof SetupError && says.test(error.message) && remedy.test(error.remedy),
     );
 
-  test('each queue has an equal share of the reservation, but at most what it has without one', () => {
+  test('each queue has an equal share of the reservation, but never more than without a reservation', () => {
     assert.equal(readBy('scheduler'), 4);
     assert.deepEqual(limitsOf({ scheduler: { reservedConcurrency: 99 } }, 'scheduler'), [24, 24, 24, 24]);
     assert.deepEqual(limitsOf({ scheduler: { reservedConcurrency: 900 } }, 'scheduler'), [50, 50, 50, 50]);

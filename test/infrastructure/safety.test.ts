@@ -121,7 +121,7 @@ describe('grants allow what is needed, and nothing else', () => {
   };
   const throughSqs = [{ StringEquals: { 'kms:ViaService': 'sqs.eu-central-1.amazonaws.com' } }];
 
-  test('an operator may subscribe to alerts and read undelivered ones, but no message of an order', () => {
+  test('an operator may subscribe to alerts and read undelivered alerts, but no message of an order', () => {
     const synthesized = synthesize({ change: (orders) => void orders.orders.grantOperate(programRole(orders)) });
     const expected = [
       ...on(['queue/undelivered'], 'sqs:DeleteMessage', 'sqs:ReceiveMessage'),
@@ -148,7 +148,7 @@ describe('grants allow what is needed, and nothing else', () => {
 });
 
 describe('the outputs of the stack', () => {
-  test('contain the address of the API, and what a program needs to find the rest', () => {
+  test('contain the address of the API, and the names with which a program finds the other resources', () => {
     const withAddress = (name: string): unknown => stack.outputs[name]?.Value;
     assert.deepEqual(Object.keys(stack.outputs).toSorted(), [
       'AlertsTopicArn',

@@ -26,7 +26,7 @@ describe('the user pool', () => {
     });
   });
 
-  test('people sign in with the authorization code alone, the client does not say who exists, and its tokens last an hour', () => {
+  test('people sign in by authorization code alone; the app client does not reveal which users exist, and its tokens last an hour', () => {
     const [people] = clientsOfPool.filter(({ ClientName }) => ClientName === undefined);
     assert.partialDeepStrictEqual(people, {
       AllowedOAuthFlows: ['code'],

@@ -71,7 +71,7 @@ describe('the supervisor runs periodically', () => {
     assert.deepEqual(rule?.Properties['EventPattern'], { source: ['redress'], 'detail-type': ['Bulk Run Waiting'] });
   });
 
-  test('F-47: the period is configurable: here every five minutes, and every half minute within a run', () => {
+  test('F-47: the period of runs, and of passes within a run, is configurable: here five minutes and half a minute', () => {
     const props = { supervisorEvery: Duration.minutes(5), variables: { SUPERVISOR_PERIOD_SECONDS: '30' } };
     const rare = synthesize({ props });
     assert.equal(scheduleOf(rare, 'supervisor')?.every, 'rate(5 minutes)');
@@ -112,7 +112,7 @@ interface Line {
   readonly [metric: string]: unknown;
 }
 
-test('F-47: each run reports the orders it looked at and their greatest lateness, under the metric names of alarms and dashboard', async () => {
+test('F-47: each run reports the number of examined orders and their greatest lateness, under the metric names of alarms and dashboard', async () => {
   const desk = openDesk(testContext, lineOf(stepsNamed('one')));
   await submitted(desk);
   await submitted(desk);

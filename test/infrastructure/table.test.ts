@@ -20,7 +20,7 @@ const keyOf = (synthesized: Synthesized) => ({ 'Fn::GetAtt': [ofType(synthesized
 const elsewhere = { region: 'eu-west-1', keyArn: 'arn:aws:kms:eu-west-1:123456789012:key/1' };
 
 describe('the state store is durable', () => {
-  test('F-09: the table has point-in-time recovery for 35 days, a customer-managed key, and survives the stack', () => {
+  test('F-09: the table has point-in-time recovery for 35 days and a customer-managed key, and survives the stack', () => {
     const [replica, ...others] = replicasOf(defaults());
     assert.deepEqual(others, []);
     assert.partialDeepStrictEqual(replica, {

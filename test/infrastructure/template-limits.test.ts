@@ -88,7 +88,7 @@ describe('the synthesis finds what AWS would refuse', () => {
   });
 
   // A7 in docs/internals/findings.md.
-  test('an alarm on a metric without the deployment, which other deployments of the account raise', () => {
+  test('an alarm whose metric lacks the deployment, so that other deployments of the account raise it', () => {
     assert.deepEqual(found(changed((text) => text.replace('{"Name":"deployment","Value":"redress"},', ''))), ['SharedMetric']);
   });
 

@@ -60,7 +60,7 @@ async function endsWith(agents: AgentGrouping): Promise<readonly unknown[]> {
 }
 
 describe('several agents may share one function', () => {
-  test('F-36: the same orders end alike, whether agents share a function or not', async () => {
+  test('F-36: the same orders have the same end whether agents share a function or not', async () => {
     const each = await endsWith('each');
     assert.deepEqual(await endsWith('together'), each);
     const outcomes = each.map((end) => (end as [{ processState: string; outcome: string | null }])[0]);

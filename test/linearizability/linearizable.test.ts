@@ -43,7 +43,7 @@ test('stale reads are impossible: after a claim was answered, the order is claim
   assert.equal(isPossible(claim('a', 1, 5, won), read(6, 7, unclaimed)), false);
 });
 
-test('two readers agree on the order of writes', () => {
+test('two readers see two writes in the same sequence', () => {
   assert.equal(isPossible(claim('a', 1, 9, won), read(2, 3, version(2, 'a')), read(4, 5, unclaimed)), false);
 });
 

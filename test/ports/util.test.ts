@@ -39,7 +39,7 @@ test('a pause doubles up to its limit, and jitter spreads it over the given shar
   assert.deepEqual(spread, [150, 200, 250]);
 });
 
-test('a conditional write is repeated until it wins, or until the limit of races', async () => {
+test('a conditional write is repeated until it succeeds, or until it has lost as many races as its limit allows', async () => {
   let tries = 0;
   const winsAt = (race: number) => async () => (++tries === race ? 'won' : 'lost');
   assert.deepEqual([await compareAndSet(winsAt(3)), tries], ['won', 3]);
@@ -47,7 +47,7 @@ test('a conditional write is repeated until it wins, or until the limit of races
   assert.deepEqual([await compareAndSet(winsAt(3), 2), tries], ['lost', 2]);
 });
 
-test('text that is not JSON has no value, and makes a stored record unreadable', () => {
+test('a text that is not JSON gives no value, and a stored record with such a text is unreadable', () => {
   assert.deepEqual(['{"a":[null]}', '\ufeff1', '', '{'].map(jsonIn), [{ a: [null] }, undefined, undefined, undefined]);
   assert.deepEqual(recordIn('o', 'null'), null);
   assert.throws(() => recordIn('o', '{'), UnreadableRecordError);

@@ -20,7 +20,7 @@ async function timePasses({ store, database }: Embedded): Promise<void> {
   database.prepare('UPDATE messages SET visibleAt = 0').run();
 }
 
-test('X-14, S25: when a step crashes its process each time, its message is dead-lettered in the end, and the orders beside it complete', async (t) => {
+test('X-14, S25: when a step crashes its process each time, its message is dead-lettered in the end, and other orders complete', async (t) => {
   const { data, variables, open } = site(t);
   const settings = { ...variables, REDRESS_APP: app, DEFAULT_WORKFLOW: 'line', STEP_COMPLETE_WITHIN_SECONDS: '3600' };
   const first = await startLocal(t, settings);

@@ -23,7 +23,7 @@ test('the system prints its address, completes the sample order, and ends with c
   await assert.rejects(fetch(system.url));
 });
 
-test('at its start the system prints each warning of check on a line; the sample app has none', async (t) => {
+test('at its start, the system prints each warning about a workflow on a line; the sample app has no warnings', async (t) => {
   const { variables } = site(t);
   const odd = await startLocal(t, { ...variables, REDRESS_APP: app, DEFAULT_WORKFLOW: 'line' });
   assert.deepEqual(odd.out().match(/^warn .*$/gm), [

@@ -10,7 +10,7 @@ import { complaintOf, post, root, site, startLocal, tokenFor, within } from './s
 
 const sample = JSON.parse(readFileSync(`${root}examples/orders/samples/ok.json`, 'utf8'));
 
-test('F-64: when the data folder of a running host is deleted, even an idle host ends by itself and says what to do', async (t) => {
+test('F-64: when its data folder is deleted, even a host without work ends by itself and says what to do', async (t) => {
   const { data, variables } = site(t);
   const system = await startLocal(t, variables);
   rmSync(data, { recursive: true });
@@ -148,7 +148,7 @@ test('a module that is not an app is refused by its name', async (t) => {
   await refuses(t, { ...variables, REDRESS_APP: '/nowhere/app.ts' }, /^redress: Cannot find the module \/nowhere\/app\.ts\./);
 });
 
-test('a host that other machines reach warns of what it lacks, keeps its data to its owner, and reads no body of a stranger', async (t) => {
+test('a host that other machines reach warns of missing settings, keeps its files private, and reads no body of an unauthorized call', async (t) => {
   const { data, variables } = site(t);
   const system = await startLocal(t, { ...variables, HOST: '0.0.0.0' });
   assert.match(system.out(), /^warn {2}The API listens on 0\.0\.0\.0 without TLS, .* Put a proxy with TLS in front of it\.$/m);

@@ -15,7 +15,7 @@ async function inError(node: Node, embedded: Embedded): Promise<string> {
   return orderId;
 }
 
-test('F-24: while the old host drains, the new one serves; its instruction meets the lease, and with NoRetry fails at once', async (t) => {
+test('F-24: while an old host drains, a new one works, but with NoRetry its instruction to an order that the old host holds fails at once', async (t) => {
   const { variables, open, effects } = site(t);
   const old = await startNode(t, variables);
   const embedded = open();
@@ -122,7 +122,7 @@ function replyTo({ requestId, orderId, path, attempt, epoch }: Request): string 
   });
 }
 
-test('F-26, F-27: a second message for an instance that another node holds waits for the release, and sees the new state', async (t) => {
+test('F-26, F-27: a second message for an instance that another node holds waits until the lease is released, and gets the new state', async (t) => {
   const { variables, open } = site(t);
   const embedded = open();
   const agents = 'agent-first,agent-second';
@@ -167,7 +167,7 @@ test('two hosts on one data folder share 300 orders that are submitted to both, 
   await Promise.all(nodes.map((node) => node.kill('SIGTERM')));
 });
 
-test('hosts that start at the same moment on a new folder all come up and share it', async (t) => {
+test('hosts that start at the same moment on a new folder all start and share the folder', async (t) => {
   const { variables } = site(t);
   const starting = Array.from({ length: 4 }, () => run(t, `${root}test/processes/node.ts`, variables));
   await Promise.all(starting.map((each) => within(each.line(/^ready$/m), 'it does not come up')));

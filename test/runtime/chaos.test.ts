@@ -78,20 +78,20 @@ test('when an experiment silences an agent, its requests wait, and the order com
   assert.deepEqual([experiment.state, lateBy(experiment), ends], ['passed', [0, 20, 20], ['completed']]);
 });
 
-test('when an experiment kills the scheduler after its write, the message comes again and the order completes once', async (context) => {
+test('when an experiment kills the scheduler after its write, the message is redelivered, and the order completes once', async (context) => {
   const { play } = await chaotic(context);
   const { experiment, ends, calls } = await play({ kind: 'kill-scheduler' });
   assert.deepEqual([experiment.state, lateBy(experiment), experiment.steps[2]?.note], ['passed', [0, 5, 30], 'delivery 2']);
   assert.deepEqual([ends, calls.length], [['completed'], 2]);
 });
 
-test('when an experiment doubles a request, the agent takes both under one key, and the order completes once', async (context) => {
+test('when an experiment duplicates a request, both have one key, and the order completes once', async (context) => {
   const { play } = await chaotic(context);
   const { experiment, ends, calls } = await play({ kind: 'double-message', agent: 'till' });
   assert.deepEqual([experiment.state, ends, calls.length, new Set(calls).size], ['passed', ['completed'], 3, 2]);
 });
 
-test('when an experiment sickens a service, the breaker opens, a probe closes it, and the orders that waited complete', async (context) => {
+test('when an experiment makes a service fail, the circuit breaker opens, a probe closes it, and the orders that waited complete', async (context) => {
   const { play } = await chaotic(context);
   const { experiment, ends } = await play({ kind: 'sicken-service', agent: 'till', seconds: 15 }, 3);
   assert.deepEqual([experiment.state, ends], ['passed', ['completed', 'completed', 'completed']]);
@@ -99,7 +99,7 @@ test('when an experiment sickens a service, the breaker opens, a probe closes it
   assert.ok(failed !== undefined && opened !== undefined && opened < 15_000 && (closed ?? 0) >= 15_000, String([failed, opened, closed]));
 });
 
-test('an experiment that a person stops ends its fault, and a second one of its kind is refused only while the first acts', async (context) => {
+test('an experiment that a person stops ends its fault, and a second one of its kind is refused while the first is active', async (context) => {
   const { chaos, play } = await chaotic(context);
   const first = chaos.start({ kind: 'drop-reply', agent: 'till' }, 'olga');
   assert.equal(chaos.start({ kind: 'drop-reply', agent: 'stock' }, 'olga'), undefined);

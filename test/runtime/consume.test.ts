@@ -62,20 +62,20 @@ async function passedUntil(clock: ManualClock, isOver: (ms: number) => Promise<b
   for (let ms = 0; ms <= 120_000 && !(await isOver(ms)); ms += 10) await clock.advance(10);
 }
 
-test('F-115: a consumer on its own ends soon after the idle time has passed without a message, and not before', async (context) => {
+test('F-115: a consumer that runs alone ends soon after the idle time has passed without a message, and not before', async (context) => {
   const { consumed, handled, endedMs } = await run(context, ['one', 'two']);
   assert.deepEqual([consumed, handled.map(([name]) => name)], [{ ended: 'idle', deadLetters: 0 }, ['one', 'two']]);
   const idle = endedMs - (handled.at(-1)?.[1] ?? 0);
   assert.ok(idle >= idleMs && idle <= idleMs + soonMs, `it ended ${idle} ms after its last message`);
 });
 
-test('F-115: a message within the idle time of a consumer on its own starts the idle time again', async (context) => {
+test('F-115: a message restarts the idle time of a consumer that runs alone', async (context) => {
   const { consumed, handled, endedMs } = await run(context, ['one'], { 400: 'two', 800: 'three' });
   assert.deepEqual([consumed?.ended, handled.map(([name]) => name)], ['idle', ['one', 'two', 'three']]);
   assert.ok(endedMs >= 800 + idleMs && endedMs <= 800 + idleMs + soonMs, `it ended after ${endedMs} ms`);
 });
 
-test('F-115, F-117: a consumer on its own waits for the redelivery of a message that has failed', async (context) => {
+test('F-115, F-117: a consumer that runs alone waits for the redelivery of a message that has failed', async (context) => {
   const { consumed, handled, endedMs } = await run(context, ['late']);
   assert.deepEqual([consumed, handled.map(([name]) => name)], [{ ended: 'idle', deadLetters: 0 }, ['late']]);
   const idle = endedMs - (handled.at(-1)?.[1] ?? 0);

@@ -48,13 +48,13 @@ function slowFunction(context: TestContext, { concurrency, batchSize }: { readon
   };
 }
 
-test('A1: when slow messages hold every batch, the next message begins all the same', async (context) => {
+test('A1: when every batch contains a slow message, the next message begins without waiting for it', async (context) => {
   const { begun, arrive } = slowFunction(context, { concurrency: 2, batchSize: 5 });
   await arrive('slow 1', 'slow 2', 'good');
   assert.deepEqual([...begun.keys()], ['slow 1', 'slow 2', 'good']);
 });
 
-test('F-35: no more messages are at work than fit into full batches', async (context) => {
+test('F-35: no more messages are processed at the same time than fit into full batches', async (context) => {
   const { begun, arrive } = slowFunction(context, { concurrency: 2, batchSize: 3 });
   await arrive(...Array.from({ length: 9 }, (_, number) => `m${number}`));
   assert.equal(begun.size, 6);

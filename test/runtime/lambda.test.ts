@@ -105,7 +105,7 @@ describe('a function in Lambda', () => {
     assert.partialDeepStrictEqual(await aws.store.head(orderId), { processState: 'Processed', outcome: 'completed' });
   });
 
-  test('F-62, F-65, F-173: starts the services of the app once, emits its events, and ends no run before that is done', async (t) => {
+  test('F-62, F-65, F-173: starts the services of the app once, emits its events, and ends no run before its listeners have ended', async (t) => {
     const course: string[] = [];
     const note = (line: string) => new Promise<void>((resolve) => setTimeout(() => resolve(void course.push(line)), 300));
     const counting: App = {
@@ -211,7 +211,7 @@ describe('a function in Lambda', () => {
     assert.ok(took >= 490 && took < 1400, `${took} ms`);
   });
 
-  test('prints its counters as one line that CloudWatch parses, and nothing without counters', async (t) => {
+  test('prints its counters as one line that CloudWatch parses, and no line if it has no counters', async (t) => {
     const { aws, start, eventFrom, printed } = await openLambda(t);
     await aws.queues.send([{ queue: 'wake-ups', body: 'nonsense' }]);
     const handler = await start('scheduler', { REDRESS_ROLE: 'scheduler' });

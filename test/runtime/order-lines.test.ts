@@ -79,7 +79,7 @@ describe('the terminal of a local system', () => {
     assert.ok(line.endsWith(`The bank says\ufffdno to [secret].  npx redress order get ${id}`), line);
   });
 
-  test('says that an order waits for an answer, with the question', async (context) => {
+  test('prints that an order waits for an answer, with its question', async (context) => {
     const { order } = await terminal(context);
     const { line } = await order('ask', {});
     assert.match(line, / {2}ask {2}waits for an answer after .* at order\/price: What is the price\? {2}npx redress order get ord_/);
@@ -130,7 +130,7 @@ describe('a terminal with more orders than a person can read', () => {
     assert.match(said.at(-1) ?? '', /^ord_77/);
   });
 
-  test('prints no summary for ten orders in each second, and the last one when the system stops', async () => {
+  test('prints no summary while each second has ten orders, and prints the last summary when the system stops', async () => {
     const { clock, said, show, stop } = lines();
     for (let number = 0; number < 10; number++) show(rest(number));
     await clock.advance(1000);

@@ -43,7 +43,7 @@ test('each scenario has a unique title, which is also the key of its order', () 
   assert.ok(scenarios.length >= 60);
 });
 
-test('a difference is reported: both histories are shown side by side from there on', async () => {
+test('a difference is reported with both histories side by side from the first difference on', async () => {
   const [first] = steps as [Scenario, ...Scenario[]];
   const other: Scenario = { ...first, answers: { 'order/ship': [{ does: false, says: 'refusal' }] } };
   const [one, two] = [await play(first, openSimulatedPlace), await play(other, openSimulatedPlace)];

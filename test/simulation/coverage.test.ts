@@ -32,7 +32,7 @@ test('the first line of the page names the worlds and the commit', () => {
   assert.ok(page.includes('`npm run simulate -- --seed 10 --runs 3 --coverage docs/internals/coverage.md`'));
 });
 
-test('faults are counted by the role at work, the state of the order, and the call', () => {
+test('faults are counted by the role that was running, the state of the order, and the call', () => {
   const { scheduler, agent, client } = line('Which role was at work', 'crash before');
   assert.deepEqual({ scheduler, agent, client }, { scheduler: '4', agent: '1', client: '0' });
   const { none, Pending, Processing } = line('In which state the order was', 'crash before');

@@ -61,7 +61,7 @@ describe('absent supervisors', () => {
     assert.deepEqual(await looked(10_000), ['supervisor', 'sweeper']);
   });
 
-  test('are back as soon as faults are over, and then run as often as before', async (context) => {
+  test('return as soon as faults are over, and then run as often as before', async (context) => {
     const { fleet, looked } = hosts(context);
     await looked(hour);
     const often = await looked(hour);
@@ -75,7 +75,7 @@ describe('absent supervisors', () => {
   });
 });
 
-test('a host that is paused twice stands still for no longer than the laws allow', async (context) => {
+test('a host that is paused twice stays paused for no longer than the laws allow', async (context) => {
   const { fleet, looked } = hosts(context);
   const [host] = fleet.all;
   assert.ok(host);

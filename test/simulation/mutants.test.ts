@@ -8,19 +8,19 @@ const all = [...classic, ...further];
 const textOf = ({ file }: Mutant): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 
 describe('G4: mutants of one line, which test the laws', () => {
-  test('there are 44 classic mutants and further ones, each with its own name', () => {
+  test('44 mutants are classic, others are not, and each has its own name', () => {
     assert.equal(classic.length, 44);
     assert.equal(new Set(all.map(({ name }) => name)).size, all.length);
   });
 
-  test('each mutant still fits the code, and changes it', () => {
+  test('the text that each mutant replaces is in the code, and its replacement differs', () => {
     for (const mutant of all) {
       const text = textOf(mutant);
       assert.notEqual(mutated(mutant, text), text, mutant.name);
     }
   });
 
-  test('a mutant that fits nowhere, or in two places, is refused by name', () => {
+  test('a mutant whose text is in no place or in two places is refused by name', () => {
     const mutant: Mutant = { name: 'slip', why: '', file: 'lib/x.ts', find: 'a > b', replace: 'a >= b' };
     assert.equal(mutated(mutant, 'if (a > b)'), 'if (a >= b)');
     for (const text of ['if (a < b)', 'if (a > b || a > b)'])

@@ -5,7 +5,7 @@ import { World } from './world.ts';
 /** `OBJECTS_SEED=7` plays another world. */
 const seed = Number(process.env['OBJECTS_SEED'] ?? 3);
 
-test('S46: each of 200 orders that share objects in one world learns of exactly the undone writes that it has read, also if messages are lost', async () => {
+test('S46: each of 200 orders that share objects in one world learns of exactly the undone writes that it has read, even if messages are lost', async () => {
   const { broken, happened } = await new World(seed, undefined, { objectOrders: 200 }).run();
   assert.deepEqual(broken, []);
   const count = (what: string) => happened.get(what) ?? 0;

@@ -39,7 +39,7 @@ async function withClient(context: TestContext) {
   return { system, ask, submit };
 }
 
-test('F-58: a client submits over HTTP, the same key is the same order, and an ETag saves an unchanged answer', async (context) => {
+test('F-58: a client submits over HTTP; the same key gives the same order, and an unchanged ETag gives 304 without a body', async (context) => {
   const { system, ask, submit } = await withClient(context);
   const { status, json } = await submit();
   assert.equal(status, 202);
@@ -89,7 +89,7 @@ test('F-58: without a token, with a foreign token, and with an expired one, the 
   assert.equal(await as(`Bearer ${short}`), 401);
 });
 
-test('F-58: fetch accepts a path alone, and while no process runs it rejects as the global one does', async (context) => {
+test('F-58: the fetch of a test system accepts a path alone, and rejects like the global fetch while no process runs', async (context) => {
   const system = await startSystem(app);
   context.after(() => system.stop());
   assert.equal((await system.fetch('/health')).status, 200);

@@ -98,7 +98,7 @@ for (const where of ['in memory', 'on disk'] as const)
     assert.equal(keys.filter((key) => key.includes('/pack/')).length, 2, 'it was running, and is requested again under its key');
   });
 
-test('F-58: an operation that kills its own process runs again under its key, and its first answer is lost', async (context) => {
+test('F-58: an operation that kills its process loses its first reply, and is called again under its key', async (context) => {
   let kills = 1;
   const { system, keys } = await withAgent(context, {
     work: (name, running) => {
@@ -134,7 +134,7 @@ test('F-58: messages that are sent while no process runs are handled by the next
   );
 });
 
-test('F-58: services and listeners of a killed process get no events, and those of the next one are started', async (context) => {
+test('F-58: services and listeners of a killed process get no events, and those of the next process are started', async (context) => {
   const notified: string[] = [];
   const clock = manualClock();
   const clerk = { name: 'clerk', start: () => void notified.push('start'), stop: () => void notified.push('stop') };

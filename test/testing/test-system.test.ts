@@ -11,7 +11,7 @@ const shop = defineAgent('shop', {
 });
 const parcel = defineWorkflow('parcel', { version: 1, order: Nothing }, () => sequence(shop.pack({}), shop.ship({})));
 
-test('F-58: stopping a system takes the same virtual time each time, whatever its queues contain', async () => {
+test('F-58: the stop of a system takes the same virtual time whatever its queues contain', async () => {
   const stops: number[] = [];
   for (let run = 0; run < 3; run++) {
     const clock = manualClock();
@@ -55,7 +55,7 @@ test('F-58: a test signals, answers, suspends and reads the history, and a month
     assert.ok(kinds.includes(kind as never), kind);
 });
 
-test('F-145: the reminders of a task come while a test lets time pass, each at its time', async (context) => {
+test('F-145: the reminders of a task come at their times while a test lets time pass', async (context) => {
   const system = await startSystem(app, { variables: { TASK_DUE_SECONDS: '3600', TASK_REMINDER_SECONDS: '600' } });
   context.after(() => system.stop());
   const { order } = (await system.submit({})) as { readonly order: { readonly orderId: string } };

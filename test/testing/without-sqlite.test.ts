@@ -27,7 +27,7 @@ describe('with a Node that has no SQLite', () => {
   });
 
   for (const call of ['crashTest(paid, [bank])', 'startSystem(defineApp({ workflows: [paid], agents: [bank] }))'])
-    test(`an order that needs the whole system is refused with what it needs: ${call}`, () => {
+    test(`a call that needs the whole system is refused with the remedy: ${call}`, () => {
       const said = printedBy(`await ${call}.catch((error) => console.log(error.name + ': ' + error.message));`);
       assert.equal(
         said,

@@ -48,7 +48,7 @@ function newLog() {
 
 const calls = () => received.map(({ call }) => call);
 
-test('A5: each line of the audit is an event of its log group, in one stream of this process', async () => {
+test('A5: each line of the audit is an event in the log group of the audit, in one stream for this process', async () => {
   const append = newLog();
   await Promise.all([append('a'), append('b')]);
   await append('c');

@@ -39,7 +39,7 @@ test('a step that fails once and is retried by its agent costs no further table 
   assert.deepEqual(requests, good.requests);
 });
 
-test('a step that is requested again after its time limit costs one count, one request and one journal page more', async () => {
+test('a step that is requested again after its time limit costs one more write of its failure count, one more request and one more journal page', async () => {
   const { figures } = await play(invoked, 'fulfil', { trouble: playWithLostAgent(invoked) });
   assert.deepEqual(
     { updates: figures.updates - good.figures.updates, messages: figures.messages - good.figures.messages },

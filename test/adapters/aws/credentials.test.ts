@@ -13,7 +13,7 @@ function opened(fetch: FetchCredential) {
   return { clock, logged, credentials: awsCredentials(places, { clock, telemetry, fetch }) };
 }
 
-test('an agent gets a credential from the cold start, and its new value within five minutes of the change', async () => {
+test('an agent has a credential from its cold start on, and a changed value within five minutes', async () => {
   let version = 1;
   let fetched = 0;
   const { clock, credentials } = opened(async () => `v${version} (${++fetched})`);
@@ -27,7 +27,7 @@ test('an agent gets a credential from the cold start, and its new value within f
   assert.equal(await credentials.read('UNKNOWN'), undefined);
 });
 
-test('while the store of credentials is away, the previous value is used; without one, the read fails', async () => {
+test('while the store of credentials is unavailable, the previous value is used; without a previous value, the read fails', async () => {
   let isAway = true;
   const { clock, credentials, logged } = opened(async () => (isAway ? Promise.reject(new Error('away')) : 'v1'));
   await credentials.prefetch();
@@ -40,7 +40,7 @@ test('while the store of credentials is away, the previous value is used; withou
   assert.equal(new Set(logged).size, 1);
 });
 
-test('a variable that the deployment did not write is refused with a remedy, and is not quoted', () => {
+test('a malformed variable of credentials is refused with a remedy, and is not quoted', () => {
   for (const text of ['no JSON', '{"A":{"secret":""}}', '{"A":"plain"}'])
     assert.throws(
       () => readCredentialPlaces(text),

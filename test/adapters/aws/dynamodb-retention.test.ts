@@ -82,7 +82,7 @@ async function finish(store: Store, state: StateRecord): Promise<StateRecord> {
 }
 
 for (const how of ['update', 'patch'] as const) {
-  test(`X-39: an order that continues after it was finished has no expiry any more, nor have its other items (${how})`, async () => {
+  test(`X-39: an order that continues after it was finished loses the expiry of its state and of its other items (${how})`, async () => {
     const { store, ends, clock } = await open();
     const over = await finish(store, await atWork(store));
     assert.deepEqual(await ends(), allAt(end));
@@ -142,7 +142,7 @@ test('X-39: a process that reopens an order and loses the race leaves the expiry
   assert.deepEqual(await ends(), allAt(end + 5));
 });
 
-test('X-39: an order that expires while a process reopens it is gone', async () => {
+test('X-39: an order that expires while a process reopens it no longer exists', async () => {
   const { store, clock } = await open();
   const over = await finish(store, await atWork(store));
   clock.now = noon + retentionMs + 1000;
@@ -176,7 +176,7 @@ test('X-39: if a process crashes while it finishes an order, the next load sets 
   assert.deepEqual(await opened.ends(), allAt(end));
 });
 
-test('X-10, X-39: an item that conflicts with another transaction at the end of an order still gets its expiry, and the submission gets it last', async () => {
+test('X-10, X-39: an item that conflicts with another transaction at the end of an order still gets its expiry, and the submission gets its expiry last', async () => {
   const { store, dynamodb, ends } = await open();
   const state = await atWork(store);
   let conflicts = 3;

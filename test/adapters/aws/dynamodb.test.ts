@@ -174,7 +174,7 @@ test("X-2: if the answer to a write is lost, the SDK's retry is refused, and the
   assert.deepEqual(await store.update(written, state, alone), { outcome: 'refused', current: written });
 });
 
-test('X-2: if the answer to a patch is lost, the store itself finds out that the patch is written', async () => {
+test('X-2: if the answer to a patch is lost, the store finds out that it has written the patch', async () => {
   const { store, dynamodb } = await open();
   const state = await put(store, 'o1');
   let lost = 1;
@@ -204,7 +204,7 @@ test('X-2: a client that repeats a submission after a lost answer learns that it
   assert.equal(other.outcome, 'exists');
 });
 
-test('a refusal carries the item in plain values, though the SDK returns it in wire format', async () => {
+test('a refusal contains the item in plain values, although the SDK returns the item in wire format', async () => {
   const { store, dynamodb } = await open();
   const state = stateRecord('o1');
   await store.create(orderRecord('o1'), state, alone);
@@ -219,7 +219,7 @@ test('a refusal carries the item in plain values, though the SDK returns it in w
   assert.deepEqual(wire, [{ N: '1' }]);
 });
 
-test('A15: a refused patch returns the head that won, and never asks for the whole item', async () => {
+test('A15: a refused patch returns the head that won, and never requests the whole item', async () => {
   const { store, dynamodb } = await open();
   const { blob, ...head } = stateRecord('o1');
   await store.create(orderRecord('o1'), { ...head, blob }, alone);
@@ -234,7 +234,7 @@ test('A15: a refused patch returns the head that won, and never asks for the who
   assert.deepEqual(returned, [undefined]);
 });
 
-test('the store requests the unprocessed rest of a batch', async () => {
+test('the store requests the items of a batch that DynamoDB has not processed', async () => {
   const opened = await open();
   const { store, dynamodb, table, slept } = opened;
   await store.create(orderRecord('o1'), stateRecord('o1'), alone);

@@ -64,7 +64,7 @@ async function costOf({ store, meter }: Opened, filter: OrderFilter, limit: numb
   return { shown: items.length, readUnits, requests };
 }
 
-test('S23: a list of orders in Error costs what it shows, however many are finished; a filter without an index examines 1,000 orders a page', async (t) => {
+test('S23: a list of orders in Error costs in proportion to the orders that it shows, however many are finished; a filter without an index examines 1,000 orders a page', async (t) => {
   const few = await open();
   await stored(few, { count: 10, inError: 10 });
   const many = await open();
@@ -96,7 +96,7 @@ test("a query for a client's reference does not search the orders in Error", asy
 });
 
 for (const way of ['update', 'patch'] as const) {
-  test(`an order that enters or leaves Error costs one index write each by ${way}, and no other write pays for the list`, async () => {
+  test(`an order that enters or leaves Error by ${way} costs one index write, and other writes cost none`, async () => {
     const { store, meter } = await open();
     let last = await put(store, 'o1');
     const indexWrites: number[] = [];
@@ -156,7 +156,7 @@ test('an index entry of an order that is no longer in Error is skipped', async (
   assert.deepEqual(idsOf(await store.list({}, undefined, 10)), ['o1']);
 });
 
-test('a state without its submission time is read and written as usual; only the list leaves it out', async () => {
+test('a state without its submission time is read and written as usual, but the list leaves it out', async () => {
   const { store, client, table } = await open();
   await put(store, 'o1');
   await client.send(new UpdateCommand({ TableName: table, Key: keys.state('o1'), UpdateExpression: 'REMOVE submittedAt' }));

@@ -95,7 +95,7 @@ test('with REDRESS_ADAPTERS=aws the system prints its resources, finishes orders
   assert.equal(system.err(), '');
 });
 
-test('S22: on the AWS protocols too, an order that was answered with 202 survives a kill, and no effect happens twice', {
+test('S22: on the AWS protocols, an order that was answered with 202 survives a kill, and no effect happens twice', {
   timeout: 240_000,
 }, async (t) => {
   const [kills, ordersOfLife, lifeMs] = [4, 6, 700];

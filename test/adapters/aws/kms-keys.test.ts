@@ -36,7 +36,7 @@ test('A9: when two processes begin a day at the same time, both use the same key
   assert.equal(new Set(keys.map(({ key }) => text(key))).size, 1);
 });
 
-test('A9: while KMS is away, a call fails like one of the store, and the next call asks again', async () => {
+test('A9: while KMS is unavailable, a call fails as if the store were unavailable, and the next call requests the key again', async () => {
   const { day } = await process().today();
   const away = new KMSClient({ region: 'eu-central-1', endpoint: 'http://127.0.0.1:1', credentials, maxAttempts: 1 });
   let at = away;

@@ -8,7 +8,7 @@ import { headOf, noon, orderRecord, stateRecord } from '../../support/records.ts
 
 const listKeys = [indexes.listA, indexes.listB, indexes.listC].flatMap(({ partition, sort }) => [partition, sort]);
 
-test('an order pays for no list of documents, whatever its state: none of its items has a key of one', () => {
+test('no item of an order has a key of a list of documents, so an order costs no index write for them', () => {
   const state = stateRecord('o1', { processState: 'Error', worklist: 'error', fault: null });
   const items = [orderItem(orderRecord('o1', { reference: 'r1' })), stateItem(state), headChange(headOf(state)).set];
   for (const item of items)
@@ -18,7 +18,7 @@ test('an order pays for no list of documents, whatever its state: none of its it
     );
 });
 
-test('the documents of a busy list lie in all of its eight shards, and those of another list in one', () => {
+test('the documents of a busy list lie in all of its eight shards, and those of any other list in one shard', () => {
   const shardsOf = (isBusy: boolean): ReadonlySet<unknown> =>
     new Set(
       Array.from({ length: 200 }, (_, index) => {

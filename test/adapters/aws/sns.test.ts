@@ -46,7 +46,7 @@ async function topics(context: TestContext, status = 200) {
   return { got, client };
 }
 
-test('F-153: a topic of SNS gets the message with its id, and a subject that SNS accepts', async (context) => {
+test('F-153: a topic of SNS gets the message with its id and a subject that SNS accepts', async (context) => {
   const { got, client } = await topics(context);
   assert.deepEqual(await snsSender(topicArn, client)(message, { kind: 'sns' }), { outcome: 'delivered' });
   const [sent] = got;
@@ -58,7 +58,7 @@ test('F-153: a topic of SNS gets the message with its id, and a subject that SNS
   assert.deepEqual(values, ['ntf_1', 'task.opened', 'claims']);
 });
 
-test('a topic that SNS refuses, or that nobody has named, is a failed try', async (context) => {
+test('a try fails if SNS refuses the topic, or if the deployment does not name it', async (context) => {
   const { client } = await topics(context, 404);
   assert.partialDeepStrictEqual(await snsSender(topicArn, client)(message, { kind: 'sns' }), { outcome: 'failed' });
   assert.deepEqual(await snsSender(undefined, client)(message, { kind: 'sns' }), {

@@ -69,7 +69,7 @@ test('messages are sent in batches of ten, and the queue is looked up once', asy
   assert.deepEqual(operations(meter).toSorted(), ['GetQueueUrl', ...listOf(4, () => 'SendMessageBatch')]);
 });
 
-test('messages that are too large together are sent separately, and one that is too large is refused', async () => {
+test('messages that are too large together are sent separately, and a message that is too large alone is refused', async () => {
   const { queues, meter } = await open();
   const large = (bytes: number): Outgoing => ({ queue: 'q', body: JSON.stringify('x'.repeat(bytes)) });
   await queues.send([large(600_000), large(600_000), large(400_000)]);
@@ -111,7 +111,7 @@ test('a failed acknowledgement is retried; an invalid receipt is skipped', async
   await queues.acknowledge('q', []);
 });
 
-test('a deleted queue is an error for senders and receivers; once it exists again, it is found', async () => {
+test('a deleted queue is an error for senders and receivers, until it exists again', async () => {
   const { queues, sqs, prefix } = await open();
   for (const call of [queues.send([{ queue: 'gone', body: '1' }]), queues.receive('gone', now), queues.depth('gone')]) {
     await assert.rejects(call, new RegExp(`Queue ${prefix}gone does not exist`));

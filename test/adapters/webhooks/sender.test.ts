@@ -48,7 +48,7 @@ async function receiver(
 }
 
 describe('a webhook', () => {
-  test('F-153: gets a message that is signed as Standard Webhooks say, with the same id in each try', async (context) => {
+  test('F-153: gets a message that is signed as Standard Webhooks defines, with the same id in each try', async (context) => {
     const { url, host, got } = await receiver(context, [503, 200]);
     const send = webhookSender({ hosts: [host], credentials });
     const destination = { kind: 'webhook', url, credential: 'NOTIFY_SECRET' } as const;
@@ -78,7 +78,7 @@ describe('a webhook', () => {
     assert.deepEqual(got, []);
   });
 
-  test('that redirects is a failed try: the other address is not called', async (context) => {
+  test('that redirects makes the try fail: the other address is not called', async (context) => {
     const other = await receiver(context, []);
     const { url, host } = await receiver(context, [302], { location: other.url });
     const result = await webhookSender({ hosts: [host, other.host], credentials })(message, {
@@ -90,7 +90,7 @@ describe('a webhook', () => {
     assert.deepEqual(other.got, []);
   });
 
-  test('that does not answer in time, is not there, or has no secret, is a failed try without the path and the secret in its reason', async (context) => {
+  test('that is silent, is unreachable or has no secret makes the try fail, with a reason that contains neither path nor secret', async (context) => {
     const { url, host } = await receiver(context, []);
     const silent = createServer(() => undefined);
     silent.listen(0, '127.0.0.1');
@@ -118,7 +118,7 @@ describe('a webhook', () => {
   });
 });
 
-test('addresses of private networks are recognized, also within addresses of version 6', () => {
+test('addresses of private networks are recognized, even inside addresses of IP version 6', () => {
   for (const address of [
     '10.1.2.3',
     '127.0.0.1',

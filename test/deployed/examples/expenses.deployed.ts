@@ -82,44 +82,53 @@ test('F-174: the deployed processors of expense reports treat their messages in 
   const put = await call('PUT', `/clients/${client}`, { role: 'admin', body: registration });
   assert.equal(put.status, 201, await put.text());
   await Promise.all([
-    t.test('F-116, F-120: a report with a number out of range is judged at once; corrected and resubmitted, it is paid', async () => {
-      const body = { employeeId: 100_000, amount: 11 };
-      await send('expenses', { type: 'expense-report', conversation: 'report-1', body });
-      const { id, failures } = await letterOf('expenses');
-      assert.equal(failures, 1);
-      await resubmit('expenses', id, { employeeId: 7 });
-      await paid(body.amount);
-    }),
-    t.test('F-117: a report that comes before its employee is tried again, and is paid', async () => {
+    t.test(
+      'F-116, F-120: a report with a number out of range is dead-lettered at once; after a correction and a resubmission it is paid',
+      async () => {
+        const body = { employeeId: 100_000, amount: 11 };
+        await send('expenses', { type: 'expense-report', conversation: 'report-1', body });
+        const { id, failures } = await letterOf('expenses');
+        assert.equal(failures, 1);
+        await resubmit('expenses', id, { employeeId: 7 });
+        await paid(body.amount);
+      },
+    ),
+    t.test('F-117: a report that comes before its employee is in the directory is delivered again, and is paid', async () => {
       const body = { employeeId: newcomer, amount: 12 };
       const early = await send('expenses', { type: 'expense-report', conversation: 'report-2', body });
       await logged('expenses', early);
       await send('expenses', { type: 'new-employee', body: { employeeId: newcomer } });
       await paid(body.amount);
     }),
-    t.test('F-118: an empty status is dropped, and the next one is read', async () => {
+    t.test('F-118: an empty status is dropped, and the next status is handled', async () => {
       await send('statuses', { type: 'status', body: { text: '' } });
       await send('statuses', { type: 'status', body: { text: runId } });
       await logged('statuses', `books: status ${runId}`);
       assert.deepEqual(await lettersOf('statuses'), []);
     }),
-    t.test('F-108: a receipt that crashes its process becomes a dead letter; corrected and resubmitted, it is read', async () => {
-      // The messages of a process that was killed come again sooner than after the longest run of the function.
-      await sqs.send(new SetQueueAttributesCommand({ QueueUrl: await urlOf('receipts'), Attributes: { VisibilityTimeout: '3' } }));
-      await send('receipts', { type: 'receipt', body: { picture: 'deadly' } });
-      const { id } = await letterOf('receipts');
-      await send('receipts', { type: 'receipt', body: { picture: '13' } });
-      await logged('receipts', 'books: a receipt of 13');
-      await resubmit('receipts', id, { picture: '14' });
-      await logged('receipts', 'books: a receipt of 14');
-    }),
-    t.test('F-120: the message of an unknown article waits for an operator; corrected and resubmitted, it is handled', async () => {
-      await send('stock', sampleIn('expenses/messages/unknown-article.json'));
-      const { id, type } = await letterOf('stock');
-      assert.equal(type, 'stock-level');
-      await resubmit('stock', id, { article: 'tea' });
-      await eventually('the handled message', async () => ((await lettersOf('stock')).length === 0 ? true : undefined));
-    }),
+    t.test(
+      'F-108: a receipt that crashes its process becomes a dead letter; after a correction and a resubmission it is handled',
+      async () => {
+        // The messages of a process that was killed come again sooner than after the longest run of the function.
+        await sqs.send(new SetQueueAttributesCommand({ QueueUrl: await urlOf('receipts'), Attributes: { VisibilityTimeout: '3' } }));
+        await send('receipts', { type: 'receipt', body: { picture: 'deadly' } });
+        const { id } = await letterOf('receipts');
+        await send('receipts', { type: 'receipt', body: { picture: '13' } });
+        await logged('receipts', 'books: a receipt of 13');
+        await resubmit('receipts', id, { picture: '14' });
+        await logged('receipts', 'books: a receipt of 14');
+      },
+    ),
+    t.test(
+      'F-120: the message of an unknown article is kept for an operator; after a correction and a resubmission it is handled',
+      async () => {
+        await send('stock', sampleIn('expenses/messages/unknown-article.json'));
+        const { id, type } = await letterOf('stock');
+        assert.equal(type, 'stock-level');
+        await resubmit('stock', id, { article: 'tea' });
+        await eventually('the handled message', async () => ((await lettersOf('stock')).length === 0 ? true : undefined));
+      },
+    ),
   ]);
   // The senders of a status and of a stock level get no reply.
   const errors = (await received(url, (heard) => heard.length >= 2)).map((body) => JSON.parse(body) as object);

@@ -24,7 +24,7 @@ const step = (orderId: string, wanted: string, status: string): Promise<true> =>
 
 const signal = (orderId: string, name: string, body: object): Promise<unknown> => asked('POST', `/orders/${orderId}/signals/${name}`, body);
 
-test('F-151, F-152: a receipt of goods is undone, its two sales each get one message, and the sale of another lot does not', async () => {
+test('F-151, F-152: after the undo of a receipt of goods, its two sales each get one message, and the sale of another lot gets none', async () => {
   const receipts = await Promise.all(['lot-4711', 'lot-4712'].map((name) => submit(sampleIn(`goods-receipt/samples/${name}.json`))));
   for (const receipt of receipts) await step(receipt, 'book', 'Closed');
   const [a = ''] = receipts;

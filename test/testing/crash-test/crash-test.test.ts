@@ -84,7 +84,7 @@ describe('F-58: a crash test', () => {
     assert.deepEqual(outcomes, { blocked: runs });
   });
 
-  test('reports where an effect of an at-most-once step blocks the order', async () => {
+  test('reports the crash points at which an at-most-once step blocks the order', async () => {
     const { outcomes, blocks } = await crashTest(sent, [post]);
     assert.ok((outcomes.completed ?? 0) > 0);
     assert.deepEqual(
@@ -137,7 +137,7 @@ describe('F-58: a crash test', () => {
     assert.ok((await calls(lineOf(300 * day), 29 * day)) <= anHour + 3);
   });
 
-  test('runs an order whose signal does not come into its limit of three days, with as many calls as into a limit of an hour', async () => {
+  test('makes as many calls until a missing signal exceeds a limit of three days as for a limit of an hour', async () => {
     const calls = async (withinSeconds: number): Promise<number> => {
       const counts: number[] = [];
       const waits = defineWorkflow('waits', { version: 1, order: Sum }, () => waitFor('approval', z.object({}), { withinSeconds }));
@@ -149,7 +149,7 @@ describe('F-58: a crash test', () => {
     assert.ok((await calls(3 * day)) <= anHour + 12);
   });
 
-  test('sweeps an order that only waits once, and not in each hour', async () => {
+  test('sweeps an order that does nothing but wait once, and not in each hour', async () => {
     const patient = defineWorkflow('patient', { version: 1, order: Sum }, () => delay({ seconds: 3 * day }));
     let sweeps = 0;
     const check: CrashTestOptions['check'] = ({ story }) => {
@@ -160,7 +160,7 @@ describe('F-58: a crash test', () => {
     assert.ok(points.some(({ where }) => where === 'sweeper: store.sweep'));
   });
 
-  test('says what an order waits for that does not come to rest, until when, and which stub ends the wait', async () => {
+  test('names the wait of an order that does not come to rest, the end of the wait, and the stub that ends it', async () => {
     const patient = defineWorkflow('patient', { version: 1, order: Sum, toOperator: [Declined], onExhausted: 'wait' }, ({ order }) =>
       payment.charge(order),
     );
@@ -181,7 +181,7 @@ describe('F-58: a crash test', () => {
     assert.ok(message.split('\n').length < 20, message);
   });
 
-  test('ends at once for an order that its workflow refuses, with the place and the reason', async () => {
+  test('ends at once if the workflow refuses the order, with the field and the reason', async () => {
     await assert.rejects(crashTest(paid, [payment], { order: { amount: 'forty' } as never }), {
       name: 'TypeError',
       message:
@@ -189,7 +189,7 @@ describe('F-58: a crash test', () => {
     });
   });
 
-  test('refuses a crash that this workflow does not have, and names its crash points', async () => {
+  test('refuses a crash point that the workflow does not have, and names those that it has', async () => {
     await assert.rejects(crashTest(paid, [payment], { only: '5000 before' }), {
       name: 'TypeError',
       message: /^"5000 before" is not a crash of this workflow, whose run without a crash has \d+ crash points, numbered \d+ to \d+\.$/,
@@ -222,7 +222,7 @@ describe('a crash test with the functions of the user', () => {
     });
   });
 
-  test('finds a service that forgets its keys: it answers differently, and the test sees two charges', async () => {
+  test('finds a service that forgets its keys: its answers differ, and the test counts two charges', async () => {
     till.keepsKeys = false;
     const { message } = await failureOf(
       paid,
@@ -262,12 +262,12 @@ describe('a crash test with events from outside', () => {
     assert.ok(points.some(({ where }) => where.startsWith('instruct: store.update')));
   });
 
-  test('leaves an order without its signal waiting, or runs it into its limit', async () => {
+  test('blocks an order whose signal does not come within its limit', async () => {
     const { outcomes, runs } = await crashTest(waits, []);
     assert.deepEqual(outcomes, { blocked: runs });
   });
 
-  test('leaves an order waiting whose signal has no limit and does not come', async () => {
+  test('ends while an order waits, if its signal has no limit and does not come', async () => {
     const open = defineWorkflow('open', version, () => waitFor('paid', z.object({})));
     const { outcomes, runs } = await crashTest(open, []);
     assert.deepEqual(outcomes, { waits: runs });

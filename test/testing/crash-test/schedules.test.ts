@@ -26,7 +26,7 @@ async function sweptAt(head: Pick<StateHead, 'nextDueAt' | 'nextDueFor'>, untilH
   return hours;
 }
 
-test('an order that is due, and that the worklist has lost, is swept in the next hour and in each one until it is moved', async () => {
+test('a due order that the worklist has lost is swept in the next hour, and then in each hour until it is moved', async () => {
   assert.deepEqual(await sweptAt({ nextDueAt: 72.5 * hour, nextDueFor: { kind: 'timer' } }, 75), [1, 73, 74, 75]);
 });
 

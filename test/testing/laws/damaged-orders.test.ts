@@ -41,7 +41,7 @@ async function asks({ desk }: Pick<Awaited<ReturnType<typeof damagedCaller>>, 'd
 }
 
 describe('the law of damaged orders', () => {
-  test('L7: an order that was damaged and rebuilt may wait for days for an order that it called, which waits for a person', async (context) => {
+  test('L7: an order that was damaged and rebuilt may wait for days for a called order that waits for a person', async (context) => {
     const damaged = await damagedCaller(context);
     const { desk, writes, found, orderId } = damaged;
     await asks(damaged, 205);

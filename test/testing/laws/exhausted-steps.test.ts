@@ -46,12 +46,12 @@ async function handledLate(context: TestContext) {
 }
 
 describe('the law of exhausted steps', () => {
-  test('S15: an order whose step exceeded its failure limit may fail that step when a rule and its handler are done with it', async (context) => {
+  test('S15: an order whose step exceeded its failure limit may fail that step later, when the handler of a rule has ended', async (context) => {
     const { found } = await handledLate(context);
     assert.deepEqual(found, []);
   });
 
-  test('S15: an order that fails the step in the same way below the limit breaks the law', async (context) => {
+  test('S15: an order that fails such a step below the failure limit breaks the law', async (context) => {
     const { desk, writes } = await handledLate(context);
     const patient = writes.map((write) => ({ ...write, after: { ...write.after, maxFailures: 1 } }));
     const [wrong, ...others] = judgedBy(exhaustedSteps({ maxFailures: 1 }), patient, desk.system.definitions);

@@ -55,7 +55,7 @@ describe('the judge of a run', () => {
     assert.deepEqual(judged(effect('order/charge'), undo), []);
   });
 
-  test('S25: finds a valid message among the dead letters, and misses an invalid one', () => {
+  test('S25: finds a valid message among the dead letters, and an invalid message that is not among them', () => {
     const message = { id: 'm', queue: 'bank-requests', body: '{}', reason: 'Processing failed 4 times.', failures: 4, deadAt: 0 };
     const dead = { type: 'dead-lettered', message } as unknown as Observation;
     const [valid, unannounced] = judged(dead);

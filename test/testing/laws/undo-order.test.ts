@@ -23,18 +23,18 @@ function judged(...facts: readonly Fact[]): readonly string[] {
 }
 
 describe('the law of the undo order', () => {
-  test('S11, F-101: the undo of one branch may keep a later step of the parallel branch', () => {
+  test('S11, F-101: the undo of one branch need not undo a later step of a parallel branch', () => {
     assert.deepEqual(judged(...begun, undone(second), requested(`${first}/undo`), undone(first), ...last), []);
   });
 
-  test('S11, F-101: a branch that is undone in forward order breaks the law, also when the parallel branch goes on', () => {
+  test('S11, F-101: a branch that is undone oldest first breaks the law, even if a parallel branch continues', () => {
     const forward = [done(first), done(second), compensateThere, requested(`${first}/undo`), requested(beside), done(beside)];
     assert.deepEqual(judged(...forward, undone(first), requested(`${second}/undo`), undone(second), ...last), [
       `order ord_1: ${first} was undone before ${second}, which was done later`,
     ]);
   });
 
-  test('S11: an order that goes on after the undo of a branch is undone as a whole again', () => {
+  test('S11: the law applies to the undo of a whole order that has continued after the undo of a branch', () => {
     const goesOn = [undone(second), requested(`${first}/undo`), undone(first), requested(beside), done(first)];
     assert.deepEqual(judged(...begun, ...goesOn, requested(`${beside}/undo`), undone(beside)), [
       `order ord_1: ${beside} was undone before ${first}, which was done later`,

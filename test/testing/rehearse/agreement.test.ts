@@ -111,7 +111,7 @@ const ways: readonly Exhausted[] = [
   { recover: 'order', onExhausted: 'undo' },
 ];
 
-describe('a rehearsal sends the same requests as the whole system, and ends the same way', () => {
+describe('a rehearsal sends the same requests as the whole system, and has the same end', () => {
   for (const exhausted of ways)
     for (const trouble of ['Sold', 'silent', 'not now', 'takes 8', 'takes 40'] as const)
       test(`when train.ride ${descriptions[trouble]}, with onExhausted ${exhausted.onExhausted}${exhausted.recover === 'order' ? ' for the whole order' : ''}`, async () => {

@@ -19,7 +19,7 @@ import { shipAll, shipOne } from '../../../examples/activities/call.ts';
 const order = { skus: ['tea', 'cup'] };
 
 describe('workflows that call others, in a rehearsal', () => {
-  test('the steps of a child are played as well, with the same stubs', () => {
+  test('the steps of a called order are played with the same stubs', () => {
     const run = rehearse(shipAll, { skus: ['tea'] }, given(inventory.reserve).answers({ reservationId: 'r7' }));
     assert.equal(run.story(), 'ship-one > inventory.reserve ok, ship-one > shipping.ship ok, ship-one ok, completed');
     assert.deepEqual(
@@ -32,7 +32,7 @@ describe('workflows that call others, in a rehearsal', () => {
     );
   });
 
-  test('a child that fails has undone its own work, and the caller undoes its other children', () => {
+  test('a called order that fails has undone its own work, and the caller undoes its other called orders', () => {
     const run = rehearse(shipAll, order, given(inventory.reserve).faults(OutOfStock).at('order/skus[1]/ship-one > order/reserve'));
     assert.equal(
       run.story(),
@@ -51,7 +51,7 @@ describe('workflows that call others, in a rehearsal', () => {
     assert.deepEqual(run.undone, ['order/skus[0]/ship-one > order/reserve']);
   });
 
-  test('a stub may answer for the whole child', () => {
+  test('a stub may answer for the whole called order', () => {
     const whens = [given(shipOne).answers({ reservation: 'r1' }).once(), given(shipOne).faults(OutOfStock, 'no tea')];
     const run = rehearse(shipAll, order, ...whens);
     assert.equal(run.story(), 'ship-one ok, ship-one OutOfStock, ship-one undone, customer.tell ok, compensated');
@@ -62,7 +62,7 @@ describe('workflows that call others, in a rehearsal', () => {
     given(shipOne).faults(CardDeclined);
   });
 
-  test('a child with another outcome is ChildNotCompleted', () => {
+  test('a called order that ends without completing is the fault ChildNotCompleted', () => {
     const Sold = fault('Sold');
     const inner = defineWorkflow('inner', { version: 1, order: z.object({}) }, () =>
       sequence(shipping.ship({ sku: 'tea' })).on(ChildNotCompleted, ({ compensate }) => compensate()),
@@ -72,7 +72,7 @@ describe('workflows that call others, in a rehearsal', () => {
     assert.equal(run.story(), 'inner ChildNotCompleted, blocked for ChildNotCompleted');
   });
 
-  test('if a child waits for a person, so does its caller', () => {
+  test('if a called order waits for a person, its caller waits, too', () => {
     const silent = rehearse(shipAll, order, given(shipping.ship).isSilent().at('order/skus[0]/ship-one > order/ship'));
     assert.equal(silent.outcome, 'blocked');
     assert.match(silent.story(), /, ship-one > blocked for DeadlineExceeded$/);
@@ -87,7 +87,7 @@ describe('workflows that call others, in a rehearsal', () => {
     );
   });
 
-  test('a child that is no longer needed is canceled, and has undone its work', () => {
+  test('a called order that is no longer needed is canceled, and has undone its work', () => {
     const wait = waitFor('go', z.object({}));
     const inner = defineWorkflow('slow', { version: 1, order: z.object({}), toOperator: [OutOfStock] }, () =>
       sequence(
@@ -106,7 +106,7 @@ describe('workflows that call others, in a rehearsal', () => {
     assert.deepEqual(run.leftDone, []);
   });
 
-  test('a caller past its time limit stops waiting, and leaves no effect of its child', () => {
+  test('a caller past its time limit stops waiting, and no effect of its called order is left', () => {
     const go = waitFor('go', z.object({}));
     const inner = defineWorkflow('inner', { version: 1, order: z.object({}), toCaller: [OutOfStock] }, () =>
       sequence(
@@ -122,7 +122,7 @@ describe('workflows that call others, in a rehearsal', () => {
     assert.equal(run.tookMs, 60_000);
   });
 
-  test('the child of a child is undone by its own caller', () => {
+  test('an order that a called order has called is undone by that called order', () => {
     const middle = defineWorkflow('middle', { version: 1, order: z.object({}), toCaller: [OutOfStock] }, () =>
       call(shipOne, { sku: 'tea' }),
     );
@@ -134,19 +134,19 @@ describe('workflows that call others, in a rehearsal', () => {
     assert.deepEqual(run.leftDone, ['order/middle > order/ship-one > order/ship']);
   });
 
-  test('an order that the child refuses is a fault', () => {
+  test('an order that the called workflow refuses is a fault of the call', () => {
     const picky = defineWorkflow('picky', { version: 1, order: z.object({ number: z.int().max(3) }) }, () => sequence());
     const outer = defineWorkflow('outer', { version: 1, order: z.object({}) }, () => call(picky, { number: 4 }));
     assert.match(rehearse(outer, {}).fault?.message ?? '', /^Invalid order for picky@1: .*<=3/);
   });
 
-  test('a definition that was read as data knows no other workflows', () => {
+  test('a definition that was read as data needs a stub for each workflow that it calls', () => {
     const read = JSON.parse(JSON.stringify(shipAll)) as WorkflowDefinition;
     assert.throws(() => rehearse(read, order), /Cannot play workflow ship-one@1 \(order\/skus\[0\]\/ship-one\)/);
     assert.equal(rehearse(read, order, given(shipOne).answers({ reservation: 'r1' })).outcome, 'completed');
   });
 
-  test('the table has each child that fails, with its own faults and others', () => {
+  test('the table has each failure of a called order, with its declared faults and those of the engine', () => {
     const { rows, neverAsked } = rehearse.every(shipAll, order);
     assert.deepEqual(
       rows.map(({ step, fault, outcome }) => [step, fault, outcome]),

@@ -37,7 +37,7 @@ describe('signals, in a rehearsal', () => {
     assert.deepEqual(run.waits, [{ path: 'order/identified', operation: 'signal identified', at: 0 }]);
   });
 
-  test('with a limit, a missing signal is a fault, and so is a late one', () => {
+  test('with a limit, a missing or late signal is a fault', () => {
     for (const late of [[], [given(identified).isMissing()], [given(identified).comes({ adult: true }, { afterSeconds: 172_801 })]]) {
       const run = rehearse(whenIdentified, order, ...late);
       assert.equal(run.story(), 'signal identified NoSignal, customer.tell ok, completed');
@@ -94,7 +94,7 @@ describe('questions to people, in a rehearsal', () => {
     assert.equal(run.tookMs, 60_000);
   });
 
-  test('without an answer it stays blocked', () => {
+  test('without an answer the order stays blocked', () => {
     const run = rehearse(approved, order);
     assert.equal(run.story(), 'inventory.reserve ok, blocked for the question approval');
     assert.equal(run.outcome, 'blocked');
@@ -102,14 +102,14 @@ describe('questions to people, in a rehearsal', () => {
     assert.equal(rehearse(approved, order, given(approval).isNotAnswered()).outcome, 'blocked');
   });
 
-  test("an answer has the question's type", () => {
+  test('an answer has the type that the question declares', () => {
     // @ts-expect-error: it is about approval
     given(approval).answers({ accepted: true });
     // @ts-expect-error: a question has no signals
     assert.throws(() => given(approval).comes({ approved: true, why: '' }));
   });
 
-  test('while it is blocked, replies of other branches are kept', () => {
+  test('while the order is blocked, replies of other branches are kept', () => {
     const both = defineWorkflow('both', { version: 1, order: z.object({ sku: z.string(), total: z.number() }) }, ({ order }) =>
       parallel(approval(order), sequence(desk.print({ amount: 1 }).named('one'), desk.print({ amount: 2 }).named('two'))),
     );
@@ -141,7 +141,7 @@ describe('functions of the app, in a rehearsal', () => {
     );
   });
 
-  test("a function's changes to its input have no effect", () => {
+  test('a change that a function makes to its input has no effect', () => {
     const tidy = defineWorkflow('tidy', { version: 1, order: z.object({ list: z.array(z.number()) }) }, ({ order }) => {
       const first = sorted(order.list);
       return sequence(
@@ -158,7 +158,7 @@ describe('functions of the app, in a rehearsal', () => {
 });
 
 describe('the table of every possible failure', () => {
-  test('it has a signal that does not come, and a person who does not answer', () => {
+  test('it has rows for a signal that does not come and for a person who does not answer', () => {
     assert.equal(
       rehearse.every(whenIdentified, { sku: 'wine' }, given(identified).comes({ adult: true })).table(),
       `\
@@ -185,7 +185,7 @@ Never asked for: choice/tell.
   });
 });
 
-test('a definition that was read as data can be rehearsed as well', () => {
+test('a definition that was read as data can be rehearsed', () => {
   const read = JSON.parse(JSON.stringify(untilPaid)) as WorkflowDefinition;
   assert.equal(rehearse(read, {}, given(paid).comes({ amount: 5 }), given(desk.print).answers({})).outcome, 'completed');
 });

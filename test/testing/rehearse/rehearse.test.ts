@@ -54,7 +54,7 @@ describe('a rehearsal behaves like the system', () => {
     assert.deepEqual([outcome, undone], ['compensated', ['order/book']]);
   });
 
-  test('missing replies above the threshold lead where the workflow says', () => {
+  test('missing replies above the failure limit have the consequence that the workflow declares', () => {
     const silent = given(guide.call).isSilent();
     const outcomes = (['error', 'fault', 'undo', 'wait'] as const).map((onExhausted) => {
       const { outcome, undone, leftDone } = rehearse(trip({ onExhausted, maxFailures: 1 }), order, silent);
@@ -77,13 +77,13 @@ describe('a rehearsal behaves like the system', () => {
     );
   });
 
-  test('an undo with a permanent refusal is stuck', () => {
+  test('an undo that its service refuses permanently is stuck', () => {
     const { outcome, leftDone, why } = rehearse(trip(), order, given(guide.call).faults(Sold), given(hotel.free).faults(Broken));
     assert.deepEqual([outcome, leftDone], ['stuck', ['order/book']]);
     assert.match(why(), /^Undoes what was done: hotel failed to free \(order\/book\/undo\), and gets the next request at /);
   });
 
-  test('an undo that succeeds late ends the wait, whichever request that answers', () => {
+  test('an undo that succeeds after many failures ends the wait', () => {
     const sold = given(guide.call).faults(Sold);
     assert.equal(rehearse(trip(), order, sold, given(hotel.free).failsForNow(8)).outcome, 'compensated');
     const seldom = Array.from({ length: 6 }, (_, index) =>
@@ -94,7 +94,7 @@ describe('a rehearsal behaves like the system', () => {
     assert.equal(rehearse(trip(), order, sold, ...seldom).outcome, 'compensated');
   });
 
-  test('an input that an operation refuses is refused by its agent', () => {
+  test('an input that does not match the schema of its operation is refused by the agent', () => {
     const { story, steps } = rehearse(trip(), { ...order, number: 10 });
     assert.equal(story(), 'hotel.book ok, guide.call RequestRefused, hotel.free ok, compensated');
     assert.deepEqual(steps[1]?.input, { number: 10 });

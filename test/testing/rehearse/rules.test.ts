@@ -40,14 +40,14 @@ describe('a rehearsal with rules', () => {
     assert.ok(run.tookMs >= 3_600_000, `${run.tookMs}`);
   });
 
-  test('F-141: a rule whose condition is false, or in dry-run, leaves the order blocked', () => {
+  test('F-141: a rule that is in dry-run, or whose condition is false, leaves the order blocked', () => {
     assert.equal(rehearse(buy, { amount: 11 }, once, { rules: [later] }).outcome, 'blocked');
     const dry = defineRule('dry', { ...about, mode: 'dry-run', action: { kind: 'retry' } });
     assert.equal(rehearse(buy, order, once, { rules: [dry] }).outcome, 'blocked');
     assert.equal(rehearse(buy, order, once).outcome, 'blocked');
   });
 
-  test('F-133: rules compensate, give outputs and inputs, and raise what a person decides', () => {
+  test('F-133: rules compensate, give outputs and inputs, and raise an exception about which a person decides', () => {
     const played = (action: Parameters<typeof defineRule>[1]['action']) =>
       rehearse(buy, order, always, { rules: [defineRule('a', { ...about, action } as never)] });
     assert.equal(rehearse(buy, order, always, { rules: [undo] }).outcome, 'compensated');

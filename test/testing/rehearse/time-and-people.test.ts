@@ -42,7 +42,7 @@ const parcel = defineWorkflow('parcel', { version: 1, order: Order, toOperator: 
 const one = defineWorkflow('one', { version: 1, order: Order, toOperator: [Sold] }, () => sequence(packed('tea'), shop.ship({})));
 
 describe('the duration of an operation', () => {
-  test('a reply within the time limit takes the order that long', () => {
+  test('an operation within its time limit adds its duration to that of the order', () => {
     const { story, tookMs } = rehearse(one, order, given(shop.pack).takes(20), given(shop.ship).answers({}).takes(5));
     assert.deepEqual([story(), tookMs], ['shop.pack ok, shop.ship ok, completed', 25_000]);
   });
@@ -56,14 +56,14 @@ describe('the duration of an operation', () => {
     assert.deepEqual([outcome, tookMs, leftDone], ['blocked', 120_000, ['order/pack', 'order/ship?']]);
   });
 
-  test('F-37: an operation with a longest time may use it', () => {
+  test('F-37: an operation may take as long as its longest time', () => {
     const painted = defineWorkflow('painted', { version: 1, order: Order }, () => sequence(shop.paint({})));
     assert.equal(rehearse(painted, order, given(shop.paint).takes(299)).story(), 'shop.paint ok, completed');
     const { story, tookMs } = rehearse(painted, order, given(shop.paint).takes(301).once());
     assert.deepEqual([story(), tookMs], ['shop.paint silent, shop.paint ok, completed', 300_000]);
   });
 
-  test('F-37: a step that exceeds its own limit is confirmed, and undone', () => {
+  test('F-37: a step that exceeds its own time limit is confirmed, and undone', () => {
     const hurried = defineWorkflow('hurried', { version: 1, order: Order, toOperator: [Sold] }, () =>
       sequence(packed('tea').within(10)).on(DeadlineExceeded, () => compensate()),
     );
@@ -100,7 +100,7 @@ describe('a stub with an input', () => {
     assert.equal(rehearse(parcel, { skus }, small).outcome, 'completed');
   });
 
-  test('a crash test honors the input, too', async () => {
+  test('it applies in a crash test to the same requests', async () => {
     const sold = given(shop.pack).faults(Sold).forInput({ sku: 'tea' });
     assert.equal((await crashTest(one, [shop], { order, stubs: sold, only: '3 after' })).outcome, 'blocked');
     const other = given(shop.pack).faults(Sold).forInput({ sku: 'cup' });
@@ -116,7 +116,7 @@ describe('signals that arrive early', () => {
     assert.deepEqual([story(), tookMs], ['signal paid ok, shop.pack ok, completed', 8000]);
   });
 
-  test('a signal that violates its schema, or has no wait to come, is refused by name', () => {
+  test('a signal that violates its schema, or for which the order will never wait, is refused by name', () => {
     const wrong = given(paid).comes({ amount: 'four' } as never, { atSeconds: 0 });
     assert.throws(
       () => rehearse(sold, order, given(shop.pack).takes(8), wrong),
@@ -128,13 +128,13 @@ describe('signals that arrive early', () => {
 });
 
 describe('clients and operators', () => {
-  test('F-170: a cancel while a step is running waits for its reply, and undoes it', () => {
+  test('F-170: after a cancellation while a step is running, the order waits for the reply and undoes the step', () => {
     const cancel = instruct({ kind: 'cancel' }, { atSeconds: 5 });
     const { story, tookMs } = rehearse(one, order, given(shop.pack).takes(8), cancel);
     assert.deepEqual([story(), tookMs], ['instruction cancel, shop.pack ok, shop.unpack ok, canceled', 8000]);
   });
 
-  test('a cancel at a step comes with the request of that step', () => {
+  test('a cancellation that a test places at a step comes with the request of that step', () => {
     const cancel = instruct({ kind: 'cancel' }).at('order/ship');
     assert.equal(rehearse(one, order, cancel).story(), 'shop.pack ok, instruction cancel, shop.ship ok, shop.unpack ok, canceled');
     assert.equal(rehearse(one, order, cancel, given(shop.pack).faults(Sold)).outcome, 'blocked', 'it is never requested');
@@ -160,7 +160,7 @@ describe('clients and operators', () => {
     assert.deepEqual([late.outcome, late.tookMs], ['canceled', 86_400_000]);
   });
 
-  test('after each instruction, a failing undo is retried as often again before the next instruction comes', () => {
+  test('a failing undo is requested the same number of times before each further instruction', () => {
     const people = (['suspend', 'resume', 'mark-compensated'] as const).map((kind) => instruct({ kind }));
     const { steps, outcome } = rehearse(
       one,

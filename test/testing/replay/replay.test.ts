@@ -127,7 +127,7 @@ const comparable = ({ feasible, refusals, warnings, effects, then, graph }: Awai
 });
 
 describe('an order that is exported and replayed on another machine', () => {
-  test('leads to the same journal and the same end, also page by page', async (t) => {
+  test('has the same journal and the same end, even if it was exported in pages', async (t) => {
     const { exported, history, orderId } = await declined(t);
     const run = replay(await exported(4));
     assert.equal(run.difference, undefined);
@@ -150,7 +150,7 @@ describe('an order that is exported and replayed on another machine', () => {
       assert.deepEqual(comparable(await end.check(instruction)), comparable(await checked(instruction)), instruction.kind);
   });
 
-  test('is forked at a past moment: an instruction is checked as the system checked it then', async (t) => {
+  test('can be checked at a past moment: an instruction has the check that the system gave at that moment', async (t) => {
     const { exported, checked, history, instruct, orderId, passTime, state } = await declined(t);
     const then = await Promise.all(instructions.map(checked));
     const { seq } = (await history(orderId)).at(-1) ?? assert.fail();
@@ -168,7 +168,7 @@ describe('an order that is exported and replayed on another machine', () => {
     assert.deepEqual([late.feasible, late.refusals[0]?.code], [false, 'finished']);
   });
 
-  test('stops in the functions of the app, and shows the order after each event', async (t) => {
+  test('calls the functions of the app, where a debugger can stop, and shows the order after each event', async (t) => {
     const { exported } = await declined(t);
     const content = await exported();
     const seen: string[] = [];
@@ -179,7 +179,7 @@ describe('an order that is exported and replayed on another machine', () => {
     assert.deepEqual(run.at(new Date(run.end.at)), run.end);
   });
 
-  test('shows where another version of its workflow would have done something else', async (t) => {
+  test('shows the first journal line that another version of its workflow would not have written', async (t) => {
     const { exported } = await declined(t);
     const content = await exported();
     assert.equal(replay(content, { workflow: sold(2) }).difference, undefined);
@@ -189,7 +189,7 @@ describe('an order that is exported and replayed on another machine', () => {
   });
 });
 
-test('a file that is no case is refused with the place and the command that exports one', () => {
+test('a file that is not a case is refused with the wrong field and the command that exports a case', () => {
   const export1 = /redress order export ID > case\.json$/;
   for (const [given, place] of [
     ['text', /^Expected the parsed content/],
