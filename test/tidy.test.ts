@@ -132,6 +132,24 @@ describe('the repository is tidy', () => {
     );
   });
 
+  test('docs/internals/findings.md quotes the titles of tests as they are now', () => {
+    const quoted = [...read('docs/internals/findings.md').matchAll(/`(test\/[^`]+\.ts)`: ("[^"|]+"(?:(?:,| and) "[^"|]+")*)/g)];
+    const pairs = quoted.flatMap(([, file = '', quotes = '']) =>
+      [...quotes.matchAll(/"([^"]+)"/g)].map(([, quote = '']) => ({ file, quote })),
+    );
+    assert.ok(pairs.length > 50, `${pairs.length} quotes`);
+    // "…" stands for words that are left out, and "(…)" at the end for the case of a test in a loop.
+    const parts = (quote: string) =>
+      quote
+        .replace(/ \([^)]*\)$/, '')
+        .split('…')
+        .map((part) => part.trim());
+    assert.deepEqual(
+      pairs.filter(({ file, quote }) => !titlesIn(file).some((title) => parts(quote).every((part) => title.includes(part)))),
+      [],
+    );
+  });
+
   test('lib has no loose files except the exports of the package', () => {
     assert.deepEqual(
       files.filter((file) => /^lib\/[^/]+$/.test(file)),
