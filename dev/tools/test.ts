@@ -4,8 +4,8 @@ import { join, relative, resolve } from 'node:path';
 import { root, run } from './run.ts';
 
 /**
- * `npm test [FILE ...]` runs every test that needs only this machine. jest runs the tests of the examples and of the CDK stack, which
- * users write too; `node --test` runs the others (docs/decisions/0002-test-runner.md). Each file goes to its runner.
+ * `npm test [FILE ...]` runs every test that needs only this machine. jest runs the tests of the examples and of the CDK stack, because
+ * users write such tests with jest; `node --test` runs the others (docs/decisions/0002-test-runner.md). Each file goes to its runner.
  */
 const args = process.argv.slice(2);
 const flags = args.filter((arg) => arg.startsWith('-'));

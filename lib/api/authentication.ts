@@ -5,13 +5,13 @@ import { type Claims, type ReadClaims, standardClaims } from './claims.ts';
 /** The issuer whose tokens the API accepts. */
 export interface Issuer {
   readonly issuer: string;
-  /** The audience its tokens must name; one of several is enough. */
+  /** The audience that its tokens must name; one of several is enough. A token for another audience counts only if its app client is registered. */
   readonly audience: string | readonly string[];
   /** A key set, or a function that finds a key: `createRemoteJWKSet(…)`. */
   readonly keys: JSONWebKeySet | JWTVerifyGetKey;
-  /** Reads the claims of its tokens (default: `aud`, `roles` and `client`). */
+  /** Reads the claims of its tokens (default: `aud`, `roles`, `client` and `groups`). */
   readonly claims?: ReadClaims;
-  /** The client of each program of the stack, by `client_id`. A registration that names the program takes precedence. */
+  /** The client of each app client of the stack, by its `client_id`. A registration that names the app client takes precedence. */
   readonly appClients?: ReadonlyMap<string, string>;
   /** The tolerated difference between the issuer's clock and this one (default 30, at most 60). */
   readonly skewSeconds?: number;
@@ -20,12 +20,12 @@ export interface Issuer {
 export const roles = ['client', 'viewer', 'operator', 'admin'] as const;
 export type Role = (typeof roles)[number];
 
-/** The caller, as the token alone describes it. */
+/** The caller, as its token and the registration of its app client describe it. */
 export interface Caller {
   readonly subject: string;
   /** The client whose orders the caller may see and submit. */
   readonly client?: string;
-  /** The roles of the caller: an admin is also an operator, an operator also a viewer, and a client must name its client id. */
+  /** The roles of the caller: an admin is also an operator, an operator also a viewer. The role `client` needs the id of a client. */
   readonly roles: ReadonlySet<Role>;
   /** The groups of people to which the caller belongs. */
   readonly groups: readonly string[];
@@ -36,7 +36,7 @@ export const anonymous: Caller = { subject: '', roles: new Set(), groups: [] };
 /** Excludes `.` and `..`, which are path segments of their own in a URL. */
 export const clientIdPattern = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$/;
 
-type Authenticated =
+export type Authentication =
   | { readonly outcome: 'known'; readonly caller: Caller }
   | { readonly outcome: 'refused' }
   | { readonly outcome: 'unavailable' };
@@ -53,18 +53,18 @@ const rememberedMax = 2000;
 
 /**
  * Creates a function that authenticates the caller from an Authorization header. `clientOfApp` returns the client whose registration
- * names the program. The created function rejects if `clientOfApp` rejects.
+ * names the app client. The created function rejects if `clientOfApp` rejects.
  */
 export function createAuthentication(
   { issuer, audience, keys, claims = standardClaims, appClients, skewSeconds = 30 }: Issuer,
   clock: Clock,
   clientOfApp: (appClient: string) => Promise<string | undefined>,
-): (authorization: string | null) => Promise<Authenticated> {
+): (authorization: string | null) => Promise<Authentication> {
   const keyOf = typeof keys === 'function' ? keys : createLocalJWKSet(keys);
   const clockTolerance = Math.min(skewSeconds, skewSecondsMax);
-  const remembered = new Map<string, { readonly known: Authenticated; readonly until: number }>();
+  const remembered = new Map<string, { readonly known: Authentication; readonly until: number }>();
 
-  async function payloadOf(token: string, now: number): Promise<JWTPayload | Exclude<Authenticated['outcome'], 'known'>> {
+  async function payloadOf(token: string, now: number): Promise<JWTPayload | Exclude<Authentication['outcome'], 'known'>> {
     try {
       const required = { requiredClaims: ['exp', 'sub'], currentDate: new Date(now) };
       return (await jwtVerify(token, keyOf, { algorithms, issuer, clockTolerance, ...required })).payload;
@@ -73,21 +73,21 @@ export function createAuthentication(
     }
   }
 
-  async function verify(token: string, now: number): Promise<Authenticated> {
+  async function verify(token: string, now: number): Promise<Authentication> {
     const payload = await payloadOf(token, now);
     if (typeof payload === 'string') return { outcome: payload };
     const said = claims(payload);
     const admitted = said && (await admittedClaims(said));
     const caller = admitted && callerOf(payload, admitted);
     if (!caller) return { outcome: 'refused' };
-    const known: Authenticated = { outcome: 'known', caller };
+    const known: Authentication = { outcome: 'known', caller };
     remember(token, known, Math.min(now + rememberedMs, ((payload.exp ?? 0) + clockTolerance) * 1000));
     return known;
   }
 
   /**
-   * Returns the claims with the client of the program. A token for another audience is admitted only by the registration of its program,
-   * and then keeps only the role `client`: its other roles may be meant for other systems of the same issuer.
+   * Returns the claims with the client of the app client. A token for another audience is admitted only by the registration of its app
+   * client, and then keeps only the role `client`: its other roles may be meant for other systems of the same issuer.
    */
   async function admittedClaims(said: Claims): Promise<Claims | undefined> {
     const { appClient } = said;
@@ -97,7 +97,7 @@ export function createAuthentication(
     return registered === undefined ? undefined : { ...said, client, roles: [said.roles].flat().filter((role) => role === 'client') };
   }
 
-  function remember(token: string, known: Authenticated, until: number): void {
+  function remember(token: string, known: Authentication, until: number): void {
     const [oldest] = remembered.keys();
     if (remembered.size >= rememberedMax && oldest !== undefined) remembered.delete(oldest);
     remembered.set(token, { known, until });

@@ -9,7 +9,7 @@ export interface Claims {
   readonly client: unknown;
   /** The groups of people to which the bearer belongs. */
   readonly groups: unknown;
-  /** The program that requested the token, if the token names no client. The registration of a client names its programs. */
+  /** The app client that requested the token, if the token names no client. The registration of a client names its app clients. */
   readonly appClient?: string;
 }
 

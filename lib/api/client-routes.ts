@@ -19,7 +19,7 @@ export const clientRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/clients/{id}',
     roles: ['admin'],
-    summary: 'Register a client: its response queues, and the senders and programs that may submit for it',
+    summary: 'Register a client: its response queues, and the senders and app clients that may submit for it',
     headers: clients.ClientHeaders,
     body: clients.ClientBody,
     answers: {

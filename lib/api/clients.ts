@@ -65,10 +65,10 @@ const registrationOf = ({ api, caller, id, body }: Registration, before: ClientR
   reason: body.reason,
 });
 
-/** Returns the refusal of a program that acts for another client. It does not name that client: the admin finds it in the list. */
+/** Returns the refusal of an app client that acts for another client. It does not name that client: the admin finds it in the list. */
 const taken = (appClient: string): Refusal =>
   refuse('conflict', {
-    errors: [{ pointer: '/appClients', code: 'taken', detail: `The program ${appClient} already acts for another client.` }],
+    errors: [{ pointer: '/appClients', code: 'taken', detail: `The app client ${appClient} already acts for another client.` }],
   });
 
 const auditView = ({ rev, responseChannels, senders, appClients }: ClientRecord) => ({ rev, responseChannels, senders, appClients });

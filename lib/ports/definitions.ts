@@ -22,9 +22,9 @@ export interface Definitions {
   /** The rules that the app declares. */
   readonly rules: readonly Rule[];
   /** Whether an output matches the operation's schema. */
-  isOutput(agent: string, operation: string, output: Json): boolean;
+  isValidOutput(agent: string, operation: string, output: Json): boolean;
   /** Whether an input matches the operation's schema. */
-  isInput(agent: string, operation: string, input: Json): boolean;
+  isValidInput(agent: string, operation: string, input: Json): boolean;
   readonly agents: readonly AgentDefinition[];
   readonly consumers: readonly ConsumerDefinition[];
   /** Warnings about definitions that can run nevertheless: `fulfil-order@1, order/confirm: This step has no undo …`. */

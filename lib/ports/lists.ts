@@ -56,7 +56,7 @@ export const lists = {
   exceptionGroups: { index: 'A', name: 'GROUPS', isSharded: false },
   bulkRuns: { index: 'A', name: 'BULKS', isSharded: false },
   /** The runs that a process must work on, now or later. */
-  bulkAtWork: { index: 'B', name: 'BULKS#at-work', isSharded: false },
+  unfinishedBulkRuns: { index: 'B', name: 'BULKS#at-work', isSharded: false },
   auditOf: (sub: string): List<'A'> => ({ index: 'A', name: `AB#${sub}`, isSharded: false }),
   auditOfKind: (kind: string, day: string): List<'B'> => ({ index: 'B', name: `AK#${kind}#${day}`, isSharded: false }),
 } as const satisfies { readonly [name: string]: List | ((...of: string[]) => List) };

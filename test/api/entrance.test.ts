@@ -235,8 +235,8 @@ async function withoutBody(url: string, headers: readonly string[]) {
 test('a call with a token that is missing or refused is answered before its body is read', async (context) => {
   const { api } = startApi();
   const telemetry = createTelemetry({ level: 'off' });
-  const admits = async (authorization: string | null) => authorization === `Bearer ${tokens.acme}`;
-  const { url, stop } = await startHttp(gatewayHandler(api), { port: 0, host: '127.0.0.1', telemetry, admits });
+  const authenticate = async (authorization: string | null) => (authorization === `Bearer ${tokens.acme}` ? 'known' : 'refused');
+  const { url, stop } = await startHttp(gatewayHandler(api), { port: 0, host: '127.0.0.1', telemetry, authenticate });
   context.after(stop);
   for (const head of [
     ['Content-Length: 250000'],
@@ -251,6 +251,19 @@ test('a call with a token that is missing or refused is answered before its body
   const headers = { authorization: `Bearer ${tokens.acme}`, 'content-type': 'application/json', 'idempotency-key': 'k' };
   const answer = await fetch(`${url}/orders`, { method: 'POST', headers, body: JSON.stringify(goodSubmission) });
   assert.equal(answer.status, 202);
+});
+
+test('a call with a body is answered 503 while the keys of the token issuer cannot be fetched, also if the API could fetch them', async (context) => {
+  const { api } = startApi();
+  const authenticate = async () => 'unavailable' as const;
+  const telemetry = createTelemetry({ level: 'off' });
+  const { url, stop } = await startHttp(gatewayHandler(api), { port: 0, host: '127.0.0.1', telemetry, authenticate });
+  context.after(stop);
+  const headers = { authorization: `Bearer ${tokens.acme}`, 'content-type': 'application/json', 'idempotency-key': 'k' };
+  const answer = await fetch(`${url}/orders`, { method: 'POST', headers, body: JSON.stringify(goodSubmission) });
+  assert.equal(answer.status, 503);
+  assert.equal(answer.headers.get('retry-after'), '2');
+  assert.partialDeepStrictEqual(await answer.json(), { type: 'urn:redress:problem:unavailable', instance: '/orders' });
 });
 
 test('a caller that closes the connection while it sends its body causes no error', async (context) => {

@@ -139,7 +139,7 @@ describe('an order at the command line', () => {
 
   test('a registration with one response channel is reported in the singular', async () => {
     const { err } = await system.redress(['client', 'put', 'hr', '--channel', 'redress-response-hr', '--reason', 'new']);
-    assert.equal(err, 'hr: 1 response channel, 0 senders, 0 programs.\n');
+    assert.equal(err, 'hr: 1 response channel, 0 senders, 0 app clients.\n');
   });
 });
 

@@ -16,7 +16,7 @@ import { definitionOf, roots, type Shape } from '../support/shapes.ts';
 
 /** `REBUILD_ORDERS=5000` tries so many random orders. */
 const { REBUILD_ORDERS: orders = '60' } = process.env;
-const settings = { hostId: 'h', announceProcessed: false, clockToleranceMs: 0, isOutput: () => true, isInput: () => true };
+const settings = { hostId: 'h', announceProcessed: false, clockToleranceMs: 0, isValidOutput: () => true, isValidInput: () => true };
 
 /** Returns the order of a run, with the journal that the scheduler writes for its events. */
 function storedFrom({ program, orderId, turns }: Run): Loaded {

@@ -1,12 +1,12 @@
 import { command } from './command.ts';
-import type { Thing } from './measurement.ts';
+import type { SoakSubject } from './measurement.ts';
 
 const runs = 1000;
 /** Orders in all. Besides `runs`, a quarter as many run as called orders, and an eighth as many with a small state limit: see the test. */
 const orders = runs + Math.ceil(runs / 4) + Math.ceil(runs / 8);
 
 /** The laws of the language, for random orders of random workflows. */
-export function language(): Thing {
+export function language(): SoakSubject {
   const { run, stop } = command();
   return {
     seeds: 1,

@@ -20,7 +20,7 @@ export interface Memory {
 }
 
 /** Something that can run for hours, one round after the other, each with seeds of its own. */
-export interface Thing {
+export interface SoakSubject {
   /** Plays one round from this seed on; takes some seconds. Failures are part of the result. */
   round(seed: number): Promise<Round>;
   /** The number of seeds per round. */

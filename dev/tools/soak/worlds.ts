@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { commitLoaded } from '../commit.ts';
 import { root } from '../run.ts';
-import type { Broken, Round, Thing } from './measurement.ts';
+import type { Broken, Round, SoakSubject } from './measurement.ts';
 import type { Message } from './worlds-worker.ts';
 
 const worker = fileURLToPath(new URL('worlds-worker.ts', import.meta.url));
@@ -17,7 +17,7 @@ const patienceMs = 180_000;
 const againFor = (seed: number): string => `npm run simulate -- --seed ${seed} --runs 1 --trace # at ${commitLoaded()}`;
 
 /** Simulated worlds in a process of their own, which stays the same from round to round unless a world crashes it. */
-export function worlds(): Thing {
+export function worlds(): SoakSubject {
   // Read now instead of when a law breaks, because hours may have passed by then.
   commitLoaded();
   let child: ChildProcess | undefined;

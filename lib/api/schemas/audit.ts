@@ -32,7 +32,9 @@ export const AuditEntry = z.strictObject({
   target: z.string(),
   action: z
     .string()
-    .describe('for a dead letter, an entry with the suffix -refused and the same requestId says that the action was refused'),
+    .describe(
+      'for a dead letter: if another entry with the same requestId has this action with the suffix -refused, the action was refused',
+    ),
   reason: z.string().nullable(),
   before: anyJson.describe('without secrets'),
   after: anyJson.describe('without secrets'),

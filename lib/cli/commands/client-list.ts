@@ -17,7 +17,7 @@ export const clientList: CliCommand = {
       appClients.join(', '),
       `${by} ${at}`,
     ]);
-    const columns = ['client', 'response channels', 'senders', 'programs', 'changed'];
+    const columns = ['client', 'response channels', 'senders', 'app clients', 'changed'];
     cli.print({ items }, () => (rows.length > 0 ? table(columns, rows, cli.paint) : ''));
     if (!cli.json && items.length === 0) cli.terminal.say('No clients are registered.');
   },

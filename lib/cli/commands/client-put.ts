@@ -16,13 +16,13 @@ interface Options {
 /** Registers a client, or replaces the registration that it has just read. A concurrent change by another admin is refused. */
 export const clientPut: CliCommand<Options> = {
   name: 'client put',
-  summary: "Replace a client's queues, senders and programs",
+  summary: "Replace a client's queues, senders and app clients",
   declare: (command) =>
     command
       .argument('<id>', 'client id')
       .option('--channel <name...>', 'response queues of the client: redress-response-acme', [])
       .option('--sender <name...>', 'SQS sender ids that may submit for the client; AROA…:* is every session of a role', [])
-      .option('--app-client <id...>', 'programs of the token issuer (client_id) that act as the client', [])
+      .option('--app-client <id...>', 'app clients of the token issuer (client_id) that act as the client', [])
       .requiredOption('--reason <text>', 'why; kept with the registration', textOption),
 
   async run(cli, { channel, sender, appClient, reason }, [id = '']) {
@@ -35,7 +35,7 @@ export const clientPut: CliCommand<Options> = {
     const headers = before ? { 'if-match': `"${before.rev}"` } : {};
     const { body: registered } = await api.call('PUT', `/clients/${encodeURIComponent(id)}`, { body, headers });
     cli.print(registered ?? { id, ...body }, () => '');
-    const parts = [counted(channel.length, 'response channel'), counted(sender.length, 'sender'), counted(appClient.length, 'program')];
+    const parts = [counted(channel.length, 'response channel'), counted(sender.length, 'sender'), counted(appClient.length, 'app client')];
     if (!cli.json) cli.terminal.say(`${printable(id)}: ${parts.join(', ')}.`);
   },
 };

@@ -45,7 +45,7 @@ export function runDocument(run: BulkRun, rev: number): Document {
     content: json(run),
     ...expiry(createdAt),
     listA: { list: lists.bulkRuns, sort },
-    ...(needsWork(run) ? { listB: { list: lists.bulkAtWork, sort } } : {}),
+    ...(needsWork(run) ? { listB: { list: lists.unfinishedBulkRuns, sort } } : {}),
   };
 }
 

@@ -31,11 +31,11 @@ export interface BulkRunnerPorts {
 
 /** Carries out bulk runs. Several processes may do so side by side, but only one at a time works on the same run. */
 export interface BulkRunner {
-  /** Works on every run that needs it and has no process, until nothing is to do now or `isOver()`. */
+  /** Works on every unfinished run that no process holds, until there is nothing to do at present, or `isOver()` is true. */
   work(isOver: () => boolean): Promise<void>;
 }
 
-/** Runs that one process works on at a time. */
+/** The most runs that one call of `work` works on at a time. */
 const runsMax = 10;
 const lookEveryMs = 1_000;
 
@@ -44,30 +44,30 @@ export function createBulkRunner(ports: BulkRunnerPorts): BulkRunner {
   const documents = bulkDocuments(store);
   const brakes = createBrakes(ports);
   /** The runs that this process works on. */
-  const atWork = new Set<string>();
+  const mine = new Set<string>();
 
   async function waiting(): Promise<readonly string[]> {
-    const { items } = await store.listed({ list: lists.bulkAtWork, order: 'ascending', limit: 100 });
+    const { items } = await store.listed({ list: lists.unfinishedBulkRuns, order: 'ascending', limit: 100 });
     const now = clock.now();
     return items.map(runIn).flatMap((run) => (isFree(run, now) ? [run.id] : []));
   }
 
   async function workOn(id: string, isOver: () => boolean): Promise<void> {
-    if (atWork.has(id)) return;
-    atWork.add(id);
+    if (mine.has(id)) return;
+    mine.add(id);
     try {
       const run = new RunAtWork(id, { ...ports, documents, brakes, verify, instruct: scheduler.instruct });
       if (await run.take()) await run.work(isOver);
     } catch (error) {
       if (isFatal(error)) throw error;
-      // Another process has taken the run, or will: its lease ends soon.
+      // If the lease is lost, another process has the run. After another error, a process takes it when the lease of this one ends.
       const isLost = error instanceof LeaseLostError;
-      telemetry.log(isLost ? 'info' : 'warn', isLost ? 'left a bulk run to another process' : 'bulk run interrupted', {
+      telemetry.log(isLost ? 'info' : 'warn', isLost ? 'left a bulk run to another process' : 'cannot go on with a bulk run', {
         bulkId: id,
         error,
       });
     } finally {
-      atWork.delete(id);
+      mine.delete(id);
     }
   }
 
@@ -77,7 +77,7 @@ export function createBulkRunner(ports: BulkRunnerPorts): BulkRunner {
       try {
         for (;;) {
           for (const id of await waiting()) {
-            if (running.size >= runsMax || atWork.has(id)) continue;
+            if (running.size >= runsMax || mine.has(id)) continue;
             const work: Promise<void> = workOn(id, isOver).finally(() => running.delete(work));
             running.add(work);
           }

@@ -20,7 +20,7 @@ import { isPinnedTo } from './pinning.ts';
  */
 export function loadDefinitions({ workflows, agents, consumers = [], rules = [] }: App): Definitions {
   const catalog = catalogOfApp({ workflows, agents });
-  const warnings = warningsOf(workflows, catalog);
+  const warnings = checked(workflows, catalog);
   const programs = new Map<string, Program>();
   const newest = new Map<string, Program>();
   for (const definition of workflows) {
@@ -46,11 +46,11 @@ export function loadDefinitions({ workflows, agents, consumers = [], rules = [] 
     workflows,
     catalog,
     rules,
-    isOutput: (agent, operation, output) => {
+    isValidOutput: (agent, operation, output) => {
       const schema = outputs.get(`${agent}.${operation}`);
       return schema !== undefined && issuesIn(schema, output).length === 0;
     },
-    isInput: (agent, operation, input) => {
+    isValidInput: (agent, operation, input) => {
       const schema = catalog.schemasOf(agent, operation)?.input;
       return schema === undefined || issuesIn(validatorOf(schema), input).length === 0;
     },
@@ -64,7 +64,8 @@ export function loadDefinitions({ workflows, agents, consumers = [], rules = [] 
 const warningText = (workflow: string, { path, message }: Problem): string =>
   `${workflow}, ${path}: ${message.replaceAll(/\s*\n\s*/g, ' ')}`;
 
-function warningsOf(workflows: readonly WorkflowDefinition[], catalog: Catalog): readonly string[] {
+/** Checks all workflows, and returns the warnings. @throws SetupError if there is an error. */
+function checked(workflows: readonly WorkflowDefinition[], catalog: Catalog): readonly string[] {
   const names = workflows.map(workflowRef);
   const twice = new Set(names.filter((name, index) => names.indexOf(name) !== index));
   const found = workflows.flatMap((definition) =>
@@ -99,9 +100,11 @@ const isSuperseded = ({ name, version }: WorkflowDefinition, workflows: readonly
 function problemsOf(definition: WorkflowDefinition, catalog: Catalog, superseded: boolean): readonly Problem[] {
   const problems = check(definition, catalog);
   if (!superseded) return problems;
-  const lasting = new Set(check(definition, { ...catalog, schemasOf: () => undefined }).map(({ path, message }) => `${path} ${message}`));
-  return problems.map((each) => (lasting.has(`${each.path} ${each.message}`) ? each : { ...each, severity: 'warning' }));
+  const withoutSchemas = new Set(
+    check(definition, { ...catalog, schemasOf: () => undefined }).map(({ path, message }) => `${path} ${message}`),
+  );
+  return problems.map((each) => (withoutSchemas.has(`${each.path} ${each.message}`) ? each : { ...each, severity: 'warning' }));
 }
 
-/** Returns the schema of an output on the wire, after the agent's own schema has transformed it. */
+/** Returns the validator of an output as a reply carries it: the agent's own schema has transformed the value already. */
 const outputSchema = (operation: AnyOperation): z.ZodType => validatorOf(schemasOf(operation).output ?? {});

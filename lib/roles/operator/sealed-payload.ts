@@ -13,11 +13,11 @@ import type { Given } from './instruction.ts';
 
 type Order = Pick<Judged, 'program' | 'state' | 'schemas' | 'programs'>;
 
-/** Whether a decision of this kind brings values that may hold secrets. */
+/** Whether an instruction of this kind brings values that may hold secrets. */
 export const bringsValues = ({ kind }: Given): boolean =>
   kind === 'signal' || kind === 'resubmit' || kind === 'skip' || kind === 'replace-input' || kind === 'restart';
 
-/** Encrypts the secret fields of the values that a decision brings. They have been checked before. */
+/** Encrypts the secret fields of the values that an instruction brings. They have been checked before. */
 export function withPayloadSealed(order: Order, decision: Given, key: OrderKey, keys: Keys): Given {
   const { program } = order;
   const random = (bytes: number) => keys.random(bytes);
@@ -33,14 +33,14 @@ export function withPayloadSealed(order: Order, decision: Given, key: OrderKey, 
   if (decision.kind === 'skip' && decision.output !== undefined)
     return { ...decision, output: withSecretsSealed(decision.output, secretOutputAt(program, path), key, random, `${path}#`) };
   if (decision.kind !== 'replace-input') return decision;
-  // A mask stands for the secret that the step has now, which replaces the mask later.
+  // A mask means that the secret stays as it is: the present secret of the step takes its place later.
   const seal = (secret: Json, pointer: string): Json => (secret === mask ? mask : sealed(secret, `${path}#input${pointer}`, key, random));
   return { ...decision, input: withReplaced(decision.input, secretInputAt(order, path), seal) };
 }
 
 type Restarting = Extract<Given, { kind: 'restart' }>;
 
-/** Encrypts the secrets of the body of a new order. A mask stands for the secret of the present order, which replaces the mask later. */
+/** Encrypts the secrets in the body of the order that a restart creates. The present order's secret takes the place of a mask later. */
 function restartSealed({ program, programs }: Order, decision: Restarting, seal: (secret: Json, at: string) => Json): Restarting {
   const { order: body, version } = decision;
   const { name } = program.definition;
@@ -55,7 +55,7 @@ function secretInputAt({ program, schemas }: Order, path: string): readonly stri
   return isRemote(node) ? secretPointers(schemas.of(node.agent, node.operation)?.input) : [];
 }
 
-/** Returns the fields that any activity which takes the signal marks secret. Without a signal: those that any question marks. */
+/** Returns the secret fields of a signal's payload, in any `waitFor` of the workflow; without a signal, those of an answer to any question. */
 function pointersOf({ nodes }: Program, signal?: string): readonly string[] {
   const found = [...nodes.values()].flatMap((node) => {
     if (signal === undefined) return node.activity === 'askOperator' ? secretPointers(node.answer) : [];

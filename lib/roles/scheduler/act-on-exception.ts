@@ -194,11 +194,11 @@ function notNowReported({ loaded: { program }, instance: { state } }: Draft, pat
 type Operation = Pick<RemoteActivity, 'agent' | 'operation'>;
 
 function inputProblem({ settings }: Draft, { agent, operation }: Operation, input: Json): string | undefined {
-  if (settings.isInput(agent, operation, input)) return undefined;
+  if (settings.isValidInput(agent, operation, input)) return undefined;
   return `its input does not match the schema of ${agent}.${operation}.`;
 }
 
 function outputProblem({ settings }: Draft, node: Operation, output: Json): string | undefined {
-  if (settings.isOutput(node.agent, node.operation, output)) return undefined;
+  if (settings.isValidOutput(node.agent, node.operation, output)) return undefined;
   return `its output does not match the schema of ${node.agent}.${node.operation}.`;
 }

@@ -23,10 +23,10 @@ export function isFromItsAgent(
 }
 
 /** Whether a reply's output matches the schema of its operation. The scheduler ignores an invalid reply. */
-export function isValid({ program, record }: Loaded, { requestId, agent, reply }: IncomingReply, { isOutput }: Settings): boolean {
+export function isValid({ program, record }: Loaded, { requestId, agent, reply }: IncomingReply, { isValidOutput }: Settings): boolean {
   if (reply.status !== 'succeeded') return true;
   const node = nodeAt(program, stepOfRequest(record.orderId, requestId) ?? '');
-  return isRemote(node) && (agent === workflowsAgent || isOutput(agent, node.operation, reply.output));
+  return isRemote(node) && (agent === workflowsAgent || isValidOutput(agent, node.operation, reply.output));
 }
 
 /** Builds the core's event for a reply. */

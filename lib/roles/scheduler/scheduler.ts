@@ -90,4 +90,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   };
 }
 
-const checksOf = ({ isOutput, isInput }: Definitions): Pick<Settings, 'isOutput' | 'isInput'> => ({ isOutput, isInput });
+const checksOf = ({ isValidOutput, isValidInput }: Definitions): Pick<Settings, 'isValidOutput' | 'isValidInput'> => ({
+  isValidOutput,
+  isValidInput,
+});

@@ -75,9 +75,9 @@ export interface Settings {
   /** Largest difference between the clocks of two hosts. */
   readonly clockToleranceMs: number;
   /** Whether an output matches the schema of its operation. */
-  readonly isOutput: (agent: string, operation: string, output: Json) => boolean;
+  readonly isValidOutput: (agent: string, operation: string, output: Json) => boolean;
   /** Whether an input matches the schema of its operation. */
-  readonly isInput: (agent: string, operation: string, input: Json) => boolean;
+  readonly isValidInput: (agent: string, operation: string, input: Json) => boolean;
   /** Set after a plan turned out to be too large. */
   readonly byteBudget?: ByteBudget | undefined;
   /** Returns the people for whom the tasks of a workflow are. */

@@ -2,7 +2,7 @@ import type { APIGatewayProxyEventV2, SQSEvent } from 'aws-lambda';
 import { createAuthentication } from '#api/authentication';
 import type { Invocation, LoadFunction } from '#runtime/function';
 import type { System } from '#runtime/system';
-import type { FunctionSpec, Schedule as TaskSchedule } from '#runtime/topology';
+import type { FunctionSpec, Schedule as ScheduleSpec } from '#runtime/topology';
 import { type EventSource, type QueueHandler, startEventSource } from './event-source.ts';
 import type { Gate } from './gate.ts';
 import { type HttpEntrance, type HttpHandler, type HttpOptions, startHttp } from './http.ts';
@@ -13,8 +13,8 @@ export interface HostFunctions {
   /** The HTTP server of the API, if the host has one. */
   readonly entrance: HttpEntrance | undefined;
   readonly schedules: readonly Schedule[];
-  /** The event sources by the turn in which they stop. */
-  readonly sources: { readonly [turn in FunctionSpec['stopsIn']]: readonly EventSource[] };
+  /** The event sources by the stage of the shutdown in which they stop. */
+  readonly sources: { readonly [stage in FunctionSpec['stopsIn']]: readonly EventSource[] };
 }
 
 export interface HostFunctionsOptions extends LoopOptions {
@@ -27,7 +27,7 @@ export interface HostFunctionsOptions extends LoopOptions {
   readonly givingUp: AbortSignal;
 }
 
-type Task = TaskSchedule['input'];
+type ScheduledInput = ScheduleSpec['input'];
 type RunOn<Event, Result> = (event: Event, invocation: Invocation) => Result;
 
 /** Loads the functions one after another, and starts their triggers. */
@@ -37,7 +37,7 @@ export async function startFunctions(
 ): Promise<HostFunctions> {
   const { queues, telemetry, config } = system;
   const invocation: Invocation = { stopping: givingUp };
-  const sources: { readonly [turn in FunctionSpec['stopsIn']]: EventSource[] } = { 1: [], 2: [] };
+  const sources: { readonly [stage in FunctionSpec['stopsIn']]: EventSource[] } = { 1: [], 2: [] };
   const schedules: Schedule[] = [];
   let entrance: HttpEntrance | undefined;
   for (const spec of specs) {
@@ -45,11 +45,11 @@ export async function startFunctions(
     const handler = create({ system, environment: spec.environment, accepting: () => !loop.stopping.aborted });
     const onQueue: QueueHandler = (event) => (handler as RunOn<SQSEvent, ReturnType<QueueHandler>>)(event, invocation);
     const onHttp: HttpHandler = (event) => (handler as RunOn<APIGatewayProxyEventV2, ReturnType<HttpHandler>>)(event, invocation);
-    const onSchedule = (task: Task) => (handler as RunOn<Task, Promise<unknown>>)(task, invocation);
+    const onSchedule = (input: ScheduledInput) => (handler as RunOn<ScheduledInput, Promise<unknown>>)(input, invocation);
     sources[spec.stopsIn].push(...spec.sources.map((source) => startEventSource(source, onQueue, { ...loop, queues, gate })));
-    if (spec.trigger === 'http' && http) entrance = await startHttp(onHttp, { ...http, telemetry, admits: bearerCheck(system) });
+    if (spec.trigger === 'http' && http) entrance = await startHttp(onHttp, { ...http, telemetry, authenticate: bearerCheck(system) });
     for (const { input, everyMs } of spec.schedules) {
-      // The first run is immediate: a host that restarts more often than one period must still recover orders.
+      // The supervisor runs at once: a host that restarts more often than once in a period must still find overdue orders.
       const period =
         everyMs === 'supervisor period' ? { periodMs: config.supervisorPeriodMs } : { periodMs: everyMs, firstAfterMs: everyMs };
       schedules.push(startSchedule(() => onSchedule(input), period, loop));
@@ -58,13 +58,13 @@ export async function startFunctions(
   return { entrance, schedules, sources };
 }
 
-/** Returns a function that tells whether the API would accept the token of a call. The API itself then decides what its bearer may do. */
-function bearerCheck({ issuer, clock, store }: System): (authorization: string | null) => Promise<boolean> {
+/** Returns a function that authenticates the bearer of a call as the API does. The API itself then decides what the bearer may do. */
+function bearerCheck({ issuer, clock, store }: System): NonNullable<HttpOptions['authenticate']> {
   const authenticate = createAuthentication(issuer, clock, (appClient) => store.clientOfApp(appClient));
-  // While the store is unavailable, the API itself answers 503.
+  // If the store of clients is unavailable, the token is verified already, and the API itself answers 503.
   return (authorization) =>
     authenticate(authorization).then(
-      ({ outcome }) => outcome === 'known',
-      () => true,
+      ({ outcome }) => outcome,
+      () => 'known',
     );
 }

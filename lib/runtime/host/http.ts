@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type { Authentication } from '#api/authentication';
 import { isLoopback } from '#api/loopback';
-import { problemText } from '#api/problem';
+import { problems, problemText } from '#api/problem';
+import { unavailable } from '#api/responses';
 import { authorizationOf } from '#api/session';
 import { SetupError } from '#ports/errors';
 import type { Telemetry } from '#ports/telemetry';
@@ -23,8 +25,8 @@ export interface HttpOptions {
   /** Host names by which callers reach the server. Without names, a server that listens for other machines accepts any. */
   readonly names?: readonly string[];
   readonly telemetry: Telemetry;
-  /** Whether the bearer of an Authorization header may send a body. The body of anybody else is not read. */
-  readonly admits?: (authorization: string | null) => Promise<boolean>;
+  /** Authenticates a call with a body by its Authorization header. The body is read only if its bearer is known. */
+  readonly authenticate?: (authorization: string | null) => Promise<Authentication['outcome']>;
 }
 
 /** The most connections at a time, which limits the memory for bodies that are being read. */
@@ -36,14 +38,14 @@ const bodyBytesMax = 300 * 1024;
 /** Starts the server. @throws SetupError when the port is in use or forbidden. */
 export async function startHttp(
   handler: HttpHandler,
-  { port, host, names = [], telemetry, admits = async () => true }: HttpOptions,
+  { port, host, names = [], telemetry, authenticate = async () => 'known' }: HttpOptions,
 ): Promise<HttpEntrance> {
   const isServed = hostCheck(host, names);
   const server = createServer(
     { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 60_000, maxHeaderSize: 16_384 },
     (request, response) => {
-      if (!isServed(hostnameIn(request.headers.host))) return misdirected(request, response);
-      answer(handler, request, response, admits).catch((error: unknown) => {
+      if (!isServed(hostnameIn(request.headers.host))) return refuse('forbidden', request, response);
+      answer(handler, request, response, authenticate).catch((error: unknown) => {
         if (isHangUp(error, request)) return telemetry.log('debug', 'caller hung up', { error });
         telemetry.log('error', 'request failed', { error });
         if (!response.headersSent) response.writeHead(500);
@@ -80,10 +82,11 @@ const isHangUp = (error: unknown, { complete }: IncomingMessage): boolean =>
 /** Returns the Host header without its port; a client without the header counts as local. */
 const hostnameIn = (header: string | undefined): string => (header ?? 'localhost').replace(/:\d+$/, '').toLowerCase();
 
-function misdirected(request: IncomingMessage, response: ServerResponse): void {
-  const problem = problemText({ problem: 'forbidden' }, { requestId: randomUUID(), instance: splitTarget(request.url ?? '/').pathname });
-  response.writeHead(403, { 'content-type': 'application/problem+json', 'cache-control': 'no-store', connection: 'close' });
-  response.end(problem);
+/** Refuses a call without its function, and without reading its body. */
+function refuse(problem: 'forbidden' | 'unavailable', { url = '/' }: IncomingMessage, response: ServerResponse): void {
+  const headers = { 'content-type': 'application/problem+json', 'cache-control': 'no-store', connection: 'close' };
+  response.writeHead(problems[problem].status, { ...headers, ...(problem === 'unavailable' ? unavailable.headers : {}) });
+  response.end(problemText({ problem }, { requestId: randomUUID(), instance: splitTarget(url).pathname }));
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {
@@ -105,10 +108,13 @@ async function answer(
   handler: HttpHandler,
   request: IncomingMessage,
   response: ServerResponse,
-  admits: (authorization: string | null) => Promise<boolean>,
+  authenticate: NonNullable<HttpOptions['authenticate']>,
 ): Promise<void> {
   // The body is read only if the token is valid, so that strangers cannot fill the memory with bodies. The function refuses their calls.
-  const body = isBodiless(request) || (await admits(credentialOf(request))) ? await bodyOf(request) : undefined;
+  const bearer = isBodiless(request) ? 'known' : await authenticate(credentialOf(request));
+  // The function might meet an issuer that is available again, and would then refuse the call for its missing body.
+  if (bearer === 'unavailable') return refuse('unavailable', request, response);
+  const body = bearer === 'known' ? await bodyOf(request) : undefined;
   const result = await handler(eventOf(request, body));
   const headers: { [name: string]: string | string[] } = {};
   for (const [name, value] of Object.entries(result.headers ?? {})) headers[name] = String(value);

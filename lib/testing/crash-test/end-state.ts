@@ -58,7 +58,7 @@ function pollsOnlyRestingChildren(history: History, { orderId, program, instance
     const { activity } = nodeAt(program, path);
     return activity === 'call' || (activity !== 'step' && behaviorAt(program, path).wakeAt?.(local) === undefined);
   });
-  const open = history.childrenOf(orderId).filter(({ state }) => state.processState !== 'Processed');
+  const open = history.calledBy(orderId).filter(({ state }) => state.processState !== 'Processed');
   const rests = (child: Tracked): boolean => child.state.worklist !== 'due' || pollsOnlyRestingChildren(history, child);
   return endBy === undefined && waits && open.length > 0 && open.every(rests);
 }
@@ -97,5 +97,5 @@ export function endingOf(history: History, orderId: string, rested: boolean): En
 
 const familyOf = (history: History, order: Tracked): readonly Tracked[] => [
   order,
-  ...history.childrenOf(order.orderId).flatMap((child) => familyOf(history, child)),
+  ...history.calledBy(order.orderId).flatMap((child) => familyOf(history, child)),
 ];

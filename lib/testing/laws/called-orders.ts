@@ -9,7 +9,7 @@ export function calledOrders(): Law {
 
   /** Returns the called orders that the caller knows of. After a restore, the restore tool reports the others to a person. */
   const knownCalls = (orderId: string, history: History): readonly Tracked[] => {
-    const called = history.childrenOf(orderId);
+    const called = history.calledBy(orderId);
     if (!restored.has(orderId)) return called;
     const known = callsIn(history.orders.get(orderId));
     return called.filter((child) => restored.has(child.orderId) || known.has(child.orderId));

@@ -39,7 +39,7 @@ export const writesWhileWaiting = (calls: number, ms: number): number =>
 
 /** Returns how many orders an order has called, plus how many have handled its exceptions. */
 export const callsOf = (orderId: string, history: History): number =>
-  history.childrenOf(orderId).length + handlersOf(history.orders.get(orderId));
+  history.calledBy(orderId).length + handlersOf(history.orders.get(orderId));
 
 /** Returns the number of orders that have handled the exceptions of an order. */
 const handlersOf = (order: Tracked | undefined): number => order?.journal.filter(({ type }) => type === 'HandlerStarted').length ?? 0;

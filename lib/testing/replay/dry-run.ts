@@ -42,8 +42,8 @@ export async function dryRun(fork: Fork, { by = 'test', reason = 'Instruction of
   try {
     const store = sqliteStore(database);
     await store.create(order, record, { messages: [], announcements: [] });
-    const { isOutput, isInput } = definitions;
-    const settings = { hostId, announceProcessed: false, clockToleranceMs: 0, isOutput, isInput };
+    const { isValidOutput, isValidInput } = definitions;
+    const settings = { hostId, announceProcessed: false, clockToleranceMs: 0, isValidOutput, isValidInput };
     const rules = compileRules(fork.given.rules);
     const orders = createOrders({ store, clock, definitions, settings, rules: async () => rules });
     const telemetry = createTelemetry({ level: 'off', write: () => undefined });
@@ -74,7 +74,7 @@ function definitionsOf({ given, program, workflows }: Fork): Definitions {
   const programs = new Map([...workflows, own].map((each) => [workflowRef(each), each === own ? program : programOf(each)]));
   const schemasOf = (agent: string, operation: string) => given.schemas[`${agent}.${operation}`];
   const newest = [...programs.values()].toSorted((one, other) => other.definition.version - one.definition.version);
-  const fits = (schema: NonNullable<ReturnType<typeof schemasOf>>['input'], value: Parameters<Definitions['isInput']>[2]) =>
+  const fits = (schema: NonNullable<ReturnType<typeof schemasOf>>['input'], value: Parameters<Definitions['isValidInput']>[2]) =>
     schema === undefined || issuesIn(validatorOf(schema), value).length === 0;
   return {
     program: (name, version) => programs.get(workflowRef({ name, version })),
@@ -84,8 +84,8 @@ function definitionsOf({ given, program, workflows }: Fork): Definitions {
     workflows: [...workflows, own],
     catalog: { schemasOf },
     rules: given.rules,
-    isOutput: (agent, operation, output) => fits(schemasOf(agent, operation)?.output, output),
-    isInput: (agent, operation, input) => fits(schemasOf(agent, operation)?.input, input),
+    isValidOutput: (agent, operation, output) => fits(schemasOf(agent, operation)?.output, output),
+    isValidInput: (agent, operation, input) => fits(schemasOf(agent, operation)?.input, input),
     agents: [],
     consumers: [],
     warnings: [],

@@ -26,7 +26,7 @@ export interface Tracked {
   before: Instance | undefined;
   /** The facts that the last write added to the journal, as they are shown. */
   newFacts: readonly JournalEntry[];
-  /** The whole journal as it is stored, oldest first. */
+  /** Each journal line that was ever written, in the order of writing. */
   readonly journal: StoredEntry[];
   accepted: boolean;
   /** The number of writes before its record was damaged; undefined if it never was. The content of a damaged record proves nothing. */
@@ -44,14 +44,14 @@ export interface Tracked {
 export const failingUndosOf = ({ program, instance }: Pick<Tracked, 'program' | 'instance'>): readonly string[] =>
   program ? failingUndos(program, instance.state) : [];
 
-/** The facts that a history needs beside observations. */
+/** The settings of a history. */
 interface HistoryOptions {
   readonly definitions: Pick<Definitions, 'program'>;
   /** The queue for status messages to the client. */
   readonly responseQueue: string;
 }
 
-/** All observations of a world, by order. The laws check it. */
+/** The orders, effects and announcements that were observed in a world. The laws check them. */
 export class History {
   readonly orders = new Map<string, Tracked>();
   /** The texts of each announcement, by id. */
@@ -97,7 +97,7 @@ export class History {
     if (observation.type === 'sent' && observation.queue === this.responseQueue) this.recordStatus(observation.body);
   }
 
-  /** Forgets all observations, because their orders were deleted. A later order may have the id of one of them. */
+  /** Forgets announcements, effects, pages and calls, because all orders were deleted. A later order may have the id of a deleted one. */
   startOver(): void {
     for (const name of [...this.announced.keys(), ...this.effects.keys()]) this.deletedIds.add(name);
     for (const each of [this.announced, this.effects, this.pages, this.earlyStatuses, this.called, this.keys]) each.clear();
@@ -178,7 +178,7 @@ export class History {
     const { processState, suspended } = this.orders.get(orderId)?.state ?? {};
     if (processState === 'Error' || suspended) return true;
     if (processState === 'Processing' && this.stuckUndo(orderId) !== undefined) return true;
-    return processState === 'Processing' && this.childrenOf(orderId).some((child) => this.waitsForPerson(child.orderId));
+    return processState === 'Processing' && this.calledBy(orderId).some((child) => this.waitsForPerson(child.orderId));
   }
 
   /** Returns the path of a step whose undo keeps failing and was announced as stuck. */
@@ -198,7 +198,7 @@ export class History {
   }
 
   /** Returns the orders that an order has called. */
-  childrenOf(orderId: string): readonly Tracked[] {
+  calledBy(orderId: string): readonly Tracked[] {
     return (this.called.get(orderId) ?? []).flatMap((id) => this.orders.get(id) ?? []);
   }
 
@@ -211,7 +211,7 @@ export class History {
   }
 }
 
-/** Returns the number of the last journal line before the write. A rebuild after a loss of lines continues from a smaller number. */
+/** Returns the number of the last journal line that the write kept. A rebuild may have lost lines: then it is the line before `InstanceRebuilt`. */
 function lastBefore({ tail }: Instance, before: Instance | undefined): number {
   const rebuilt = tail.findLast(({ type }) => type === 'InstanceRebuilt');
   const isNew = rebuilt && !before?.tail.some((entry) => isDeepStrictEqual(entry, rebuilt));

@@ -11,7 +11,7 @@ import { isRefused } from './retry.ts';
 import { itemIn, type Put, putInput } from './update-if.ts';
 
 /**
- * Stores the clients that may submit orders. Each program of a client has an item of its own, written in the transaction of the
+ * Stores the clients that may submit orders. Each app client of a client has an item of its own, written in the transaction of the
  * registration. So two concurrent registrations cannot name the same program, and one read finds the client of a program.
  */
 export function dynamoDbClients({ table, withRetries }: StoreContext): Pick<Store, 'putClient' | 'client' | 'clientOfApp' | 'clients'> {
@@ -62,7 +62,7 @@ export function dynamoDbClients({ table, withRetries }: StoreContext): Pick<Stor
   };
 }
 
-/** Returns the writes of a registration: its record, its programs, and the programs that it no longer names, now without a client. */
+/** Returns the writes of a registration: its record, its app clients, and the app clients that it no longer names, now without a client. */
 function putsOf(client: ClientRecord, before: ClientRecord | undefined): readonly Put[] {
   const unchanged = before && anyOf(atRev(before.rev), ...(before.rev === 1 ? [allOf(present, unversioned)] : []));
   const free = anyOf(absent, {

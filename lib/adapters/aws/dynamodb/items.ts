@@ -265,7 +265,7 @@ export const clientItem = (client: ClientRecord): Item => ({
   record: JSON.stringify(client),
 });
 export const clientOf = (item: Item): ClientRecord => registrationIn(JSON.parse(String(item['record'])) as StoredClient);
-/** A program of the token issuer with the client for which it acts; without `client`, it acts for none. */
+/** An app client of the token issuer with the client for which it acts; without `client`, it acts for none. */
 export const appClientItem = (appClient: string, client?: string): Item => ({
   ...keys.appClient(appClient),
   appClient,

@@ -35,7 +35,7 @@ export const keys = {
   called: (orderId: string, called: string): Key => ({ pk: partitionOf(orderId), sk: `${calledPrefix}${called}` }),
   breaker: (agent: string): Key => ({ pk: breakerPartitionOf(agent), sk: 'BREAKER' }),
   client: (id: string): Key => ({ pk: clients, sk: clientPrefix + id }),
-  /** A program of the token issuer, and the client for which it acts. */
+  /** An app client of the token issuer, and the client for which it acts. */
   appClient: (appClient: string): Key => ({ pk: clients, sk: `APP#${appClient}` }),
   /** A day with orders. Lists walk these days instead of guessing how far back orders exist. */
   day: (day: string): Key => ({ pk: calendar, sk: day }),
