@@ -42,13 +42,13 @@ async function atWork(context: TestContext, slow: (system: TestSystem, tried: nu
 }
 
 describe('an agent whose channel is opened with a canary', () => {
-  test('F-108: serves one request first, also in a process that was still at work after the closing', async (t) => {
+  test('F-108: serves one request first, also in a process that still served an earlier request after the channel was closed', async (t) => {
     const { opened, mostBeforeAnswer } = await atWork(t, (system) => system.clock.sleep(9_000));
     await opened();
     assert.equal(await mostBeforeAnswer(), 1);
   });
 
-  test('F-108: serves one request first, also in a process that has read the circuit breaker for an old request while the channel was closed', async (t) => {
+  test('F-108: serves one request first, also in a process that has read the circuit breaker for an earlier request while the channel was closed', async (t) => {
     const { system, opened, mostBeforeAnswer } = await atWork(t, async (_, tried) => {
       if (tried === 1) throw new TransientFailure('Busy.', { retryAfterMs: 12_000 });
     });
@@ -57,7 +57,7 @@ describe('an agent whose channel is opened with a canary', () => {
     assert.equal(await mostBeforeAnswer(), 1);
   });
 
-  test('F-108: serves another request after a pause if the process of the first one has died, so the channel is not stuck', async (t) => {
+  test('F-108: serves another request after a pause if the process that served the first one has crashed', async (t) => {
     const clock = manualClock();
     const { store, database } = openEmbedded(':memory:', { clock });
     t.after(() => database.close());

@@ -86,7 +86,7 @@ describe('an agent retries transient failures', () => {
     assert.deepEqual(ran, [0, 3]);
   });
 
-  test('F-37: the pauses between tries grow, and before its time is over the agent replies with the last answer of the service', async (context) => {
+  test('F-37: the pauses between tries grow, and before the deadline the agent replies with the last answer of the service', async (context) => {
     const { desk, ran, replies, seconds } = await served(context, (_, tried) => () => busyFor(tried), { attemptsMax: 1_000 });
     assert.ok(ran.length > 3 && ran.length < 100, `${ran.length} tries`);
     assert.ok(seconds() < 10);
@@ -96,19 +96,19 @@ describe('an agent retries transient failures', () => {
     assert.deepEqual(heard, putBack + leftWaiting > 0 ? [] : [`busy: ${ran.length}`]);
   });
 
-  test('F-37: when a service asks for a pause beyond the deadline, the agent does not call it again, and the order names the answer', async (context) => {
+  test('F-37: when a service asks for a pause beyond the deadline, the agent does not call it again, and the order keeps the answer', async (context) => {
     const { desk, orderId, ran, seconds } = await served(context, () => () => busy(60_000));
     assert.deepEqual([ran, seconds()], [[0], 0]);
     await desk.deliver('worker-replies');
     assert.match((await desk.state(orderId)).nextDueFor?.heard ?? '', /busy/);
   });
 
-  test('F-37: an operation whose heartbeats extend its deadline is tried again after a pause beyond the first deadline', async (context) => {
+  test('F-37: an operation with heartbeats is tried again even after a pause beyond its first deadline', async (context) => {
     const { ran, replies } = await served(context, (_, tried) => () => (tried === 1 ? busy(15_000) : {}), { longestSeconds: 60 });
     assert.deepEqual([ran, replies[0]?.result.status], [[0, 15], 'succeeded']);
   });
 
-  test('F-37: when its tries are exhausted early, the agent says so and the step is requested again after its deadline', async (context) => {
+  test('F-37: when its tries are exhausted before the deadline, the agent replies at once, and the step is requested again after the deadline', async (context) => {
     const { desk, orderId, ran, replies } = await served(context, () => () => busy(), { attemptsMax: 2 });
     assert.equal(ran.length, 2);
     assert.deepEqual(
@@ -184,7 +184,7 @@ describe('an agent keeps its deadline', () => {
     assert.deepEqual([ran, replies, back, desk.telemetry.counts()['expired']], [[], [], 0, 1]);
   });
 
-  test('F-39: when two clocks disagree, the smaller remaining time counts', async (context) => {
+  test('F-39: when the clocks of scheduler and agent disagree, the smaller remaining time counts', async (context) => {
     const { desk } = await served(context, () => nothing, { waitsMs: 10_000 });
     const ahead = { completeBy: new Date(desk.clock.now() + 3_600_000).toISOString(), remainingMs: 0 };
     const behind = { completeBy: new Date(desk.clock.now()).toISOString(), remainingMs: 3_600_000 };
@@ -197,7 +197,7 @@ describe('an agent keeps its deadline', () => {
   });
 });
 
-describe('an agent answers at once', () => {
+describe('an agent replies at once', () => {
   const result = async (context: TestContext, run: Run) => {
     const { ran, replies } = await served(context, () => run);
     assert.deepEqual([ran.length, replies.length], [1, 1], 'one try and one reply');
@@ -245,7 +245,7 @@ describe('an agent answers at once', () => {
     assert.deepEqual(ran, []);
   });
 
-  test('F-45: when a message is not a request, the agent dead-letters it and answers the others', async (context) => {
+  test('F-45: to the requests of a batch in which a message is not a request, and dead-letters that message', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     await submitted(desk);
     await desk.send('worker-requests', '{"v":1,"type":"request"}');
@@ -338,7 +338,7 @@ describe('long work', () => {
     return { system, ran, orderId: await submitted(system) };
   };
 
-  test('F-37: each heartbeat of an operation renews its deadline, with fewer messages than heartbeats', async (context) => {
+  test('F-37: each heartbeat renews the deadline of its operation, and the agent sends fewer messages than heartbeats', async (context) => {
     const { system, ran, orderId } = await beating(context, 45);
     await reaches(system, orderId, 'Processed');
     const extended = (await journalOf(system, orderId)).filter(({ type }) => type === 'StepExtended');
@@ -354,7 +354,7 @@ describe('long work', () => {
     assert.ok(ran.length === 2 && (ran[1] ?? 0) - (ran[0] ?? 0) <= 16_000, `requested ${ran.length} times`);
   });
 
-  test('F-37: after the maximum time is requested, the agent sends no more heartbeats, because each one is a write of the order', async (context) => {
+  test('F-37: after a heartbeat has requested the maximum time, the agent sends no more of them, because each one costs a write of the order', async (context) => {
     const clock = manualClock();
     const work: Run = async () => (await clock.sleep(19_000)) ?? {};
     const desk = openDesk(context, lineOf({ work }, { operation: { longestSeconds: 20, completeWithinSeconds: 10 } }), { clock });
@@ -363,7 +363,7 @@ describe('long work', () => {
     assert.deepEqual(sentBy(desk), ['heartbeat', 'heartbeat', 'heartbeat', 'heartbeat', 'reply']);
   });
 
-  test('F-37: a copy of a request with one second left has heartbeats for the whole time of the request, and not for one second', async (context) => {
+  test('F-37: the heartbeats of a requeued request with one second left ask for the whole time of a request, and not for one second', async (context) => {
     const clock = manualClock();
     const work: Run = async () => (await clock.sleep(19_000)) ?? {};
     const desk = openDesk(context, lineOf({ work }, { operation: { longestSeconds: 60, completeWithinSeconds: 10 } }), { clock });
@@ -385,7 +385,7 @@ describe('long work', () => {
     assert.equal((await desk.state(orderId)).outcome, 'completed');
   });
 
-  test('F-37: work of many minutes begins once, however long its message stays in flight', async (context) => {
+  test('F-37: an operation of many minutes begins once, however long its message stays in flight', async (context) => {
     const { system, ran, orderId } = await longWork(context, 400, 600);
     await reaches(system, orderId, 'Processed', { withinMs: 500_000, stepMs: 1_000 });
     assert.equal(ran.length, 1);
@@ -423,7 +423,7 @@ describe('long work', () => {
     assert.ok(seconds() < 21);
   });
 
-  test('F-37: before an agent replies, its heartbeats have all been sent, because Lambda freezes the process at once', async (context) => {
+  test('F-37: before an agent replies, all its heartbeats are sent, because Lambda may freeze the process after the reply', async (context) => {
     const clock = manualClock();
     const work: Run = async () => (await clock.sleep(4_000)) ?? {};
     const desk = openDesk(context, lineOf({ work }, { operation: { longestSeconds: 60, completeWithinSeconds: 10 } }), { clock });
@@ -463,7 +463,7 @@ describe('long work', () => {
     await desk.deliver(queue);
   };
 
-  test('F-33: a heartbeat moves the deadline to the later of the old and the requested one, up to the maximum time', async (context) => {
+  test('F-33: a heartbeat moves the deadline to the later of the current and the requested one, up to the maximum time', async (context) => {
     assert.equal((await extend(context, 60, (desk, request) => beat(desk, request, 25))).completeBy, 25);
     assert.equal((await extend(context, 60, (desk, request) => beat(desk, request, 5))).completeBy, 10, 'never earlier');
     assert.equal((await extend(context, 60, (desk, request) => beat(desk, request, 3_600))).completeBy, 60);
@@ -474,7 +474,7 @@ describe('long work', () => {
     );
   });
 
-  test('F-42: a heartbeat of an older attempt, of another agent or of a finished step moves no deadline', async (context) => {
+  test('F-42: a heartbeat of an earlier attempt, of another agent or of a finished step moves no deadline', async (context) => {
     const old = await extend(context, 60, (desk, request) =>
       beat(desk, { ...request, requestId: request.requestId.replace('#1.1', '#1.2'), attempt: 2 }, 25),
     );

@@ -50,7 +50,7 @@ async function serving(context: TestContext, run: Run, options: Options) {
   return { request, printed, agent, ended, replies };
 }
 
-test('X-51: an error of a lookup is shown as one, and proves nothing about the effect', async (context) => {
+test('X-51: an error of a lookup is shown as an error of the lookup, and proves nothing about the effect', async (context) => {
   const { request, printed, agent, ended, replies } = await serving(context, nothing, { lookup: slip });
   await ended(agent({ ...request, confirming: true }));
   assert.match(`${printed[0]}`, /^warn {2}the lookup of worker\.pick threw TypeError/);
@@ -90,7 +90,7 @@ test('X-51: a fault that an operation declares is not shown as an error, but an 
   }
 });
 
-test('X-42, X-51: an undo with a programming error alerts a person at once, and is done within a minute of its correction', async (context) => {
+test('X-42, X-51: an undo with a programming error alerts a person at once, and succeeds within a minute after the code is corrected', async (context) => {
   let isCorrected = false;
   const agent = defineAgent('worker', {
     pick: operation({ input: Nothing, output: Nothing, run: () => ({}) }),

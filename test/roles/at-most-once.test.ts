@@ -44,7 +44,7 @@ const faultsIn = (results: readonly Reply['result'][]) =>
 const unknown = [['OutcomeUnknown', true, true]];
 
 describe('an at-most-once operation runs at most once', () => {
-  test('X-20: a reply that arrives counts normally, and the intent was recorded before the call', async (context) => {
+  test('X-20: the agent records the intent before the call, and replies with the output', async (context) => {
     const { ask, notes } = await paying(context, () => ({ noted: notes() }));
     assert.deepEqual(await ask(), [{ status: 'succeeded', output: { noted: 1 } }]);
   });
@@ -54,7 +54,7 @@ describe('an at-most-once operation runs at most once', () => {
     ['any other exception', new Error('socket hang up')],
     ['a failure with an unknown outcome', new PermanentFailure('OutcomeUnknown', 'who knows', { outcomeUnknown: true })],
   ] as const)
-    test(`X-20: after ${what} the outcome is unknown, and the agent says so at once`, async (context) => {
+    test(`X-20: after ${what} the agent replies at once that the outcome is unknown`, async (context) => {
       const { ask, tried } = await paying(context, () => Promise.reject(error));
       assert.deepEqual(faultsIn(await ask()), unknown);
       assert.deepEqual(faultsIn(await ask(2)), unknown);
@@ -68,7 +68,7 @@ describe('an at-most-once operation runs at most once', () => {
     assert.deepEqual(faultsIn(await ask()), [['AccountClosed', true, false]]);
   });
 
-  test('X-20: a second attempt under the same key answers that the outcome is unknown and runs nothing; a new key runs', async (context) => {
+  test('X-20: a second attempt under the same key runs nothing and replies that the outcome is unknown; under a new key the operation runs', async (context) => {
     const { ask, tried } = await paying(context, () => ({}));
     await ask();
     assert.deepEqual(faultsIn(await ask(2)), unknown);
@@ -76,7 +76,7 @@ describe('an at-most-once operation runs at most once', () => {
     assert.equal((await ask(3, { idempotencyKey: 'another' }))[0]?.status, 'succeeded');
   });
 
-  test('F-39, X-20: after its deadline the agent sends no reply, and the next attempt runs nothing', async (context) => {
+  test('F-39, X-20: after the deadline of an attempt the agent sends no reply, and the next attempt runs nothing', async (context) => {
     const { ask, tried } = await paying(context, () => new Promise(() => {}));
     assert.deepEqual(await ask(), []);
     assert.deepEqual(faultsIn(await ask(2)), unknown);
@@ -162,7 +162,7 @@ describe('when a service was not reached, an at-most-once operation may be tried
     assert.equal((await ask(2))[0]?.status, 'succeeded');
   });
 
-  test('F-39, X-20: in the next attempt, after the next try would have passed the deadline', async (context) => {
+  test('F-39, X-20: in the next attempt, if one more try of this attempt would pass the deadline', async (context) => {
     const { ask, notes } = await paying(context, (tried) => (tried < 20 ? refuse() : {}), { attemptsMax: 1_000 });
     assert.deepEqual([faultsIn(await ask(1, { remainingMs: 50 })), notes()], [[['ServiceUnavailable', false, false]], 0]);
     for (let attempt = 2; attempt < 10; attempt++) {
@@ -172,7 +172,7 @@ describe('when a service was not reached, an at-most-once operation may be tried
     assert.fail('it was never tried again');
   });
 
-  test('F-170, X-20: but not after a cancellation: it was not done, and a late delivery does not do it', async (context) => {
+  test('F-170, X-20: but not after a cancellation: it was not done, and a later delivery of the request does not run it', async (context) => {
     const pausing = Promise.withResolvers<void>();
     const { desk, first, ask, tried } = await paying(context, () => {
       setImmediate(pausing.resolve);
@@ -195,7 +195,7 @@ describe('when a service was not reached, an at-most-once operation may be tried
 });
 
 describe('when an at-most-once request is delivered twice', () => {
-  test('X-20: the second delivery leaves it to the first, which replies', async (context) => {
+  test('X-20: the operation runs in the first delivery, which replies, and the second delivery is ignored', async (context) => {
     const { desk, first, ask, tried } = await paying(context, async () => {
       await desk.clock.sleep(2_000);
       return {};
@@ -225,7 +225,7 @@ describe('when a service can look up what was done under a key', () => {
     assert.deepEqual([tried(), keys], [1, [first.idempotencyKey, first.idempotencyKey]]);
   });
 
-  test('X-20: the lookup finds nothing, and the call may still be on its way: the outcome is unknown', async (context) => {
+  test('X-20: if the lookup finds nothing, the outcome is unknown, because the call may still arrive', async (context) => {
     const { ask, tried } = await paying(context, lost, { lookup: () => undefined });
     await ask();
     assert.deepEqual(faultsIn(await ask(2)), unknown);
@@ -249,7 +249,7 @@ describe('an order with an at-most-once step', () => {
   );
   const app = defineApp({ workflows: [blocking, handled], agents: [bank, desk] });
 
-  test('X-20: is blocked when no reply came, after a single call', async (context) => {
+  test('X-20: is blocked after one call without a reply', async (context) => {
     paid = 0;
     const system = await started(context, app);
     const orderId = await submitted(system, {}, { workflow: 'blocked' });
@@ -257,7 +257,7 @@ describe('an order with an at-most-once step', () => {
     assert.deepEqual([(await system.state(orderId)).fault?.type, paid], ['OutcomeUnknown', 1]);
   });
 
-  test('X-20: or goes to the handler that its workflow has for this fault', async (context) => {
+  test('X-20: goes to the handler of its workflow for this fault, if there is one', async (context) => {
     const system = await started(context, app);
     const orderId = await submitted(system, {}, { workflow: 'handled' });
     await reaches(system, orderId, 'Processed');
@@ -283,7 +283,7 @@ describe('when a reply to an earlier attempt arrives late', () => {
     return { desk, orderId, comes };
   }
 
-  test('X-9, X-20: the late reply counts while the next attempt runs, which could only answer that the outcome is unknown', async (context) => {
+  test('X-9, X-20: the late reply counts while the next attempt runs, because that attempt can only reply that the outcome is unknown', async (context) => {
     const { desk, orderId, comes } = await lateAnswer(context);
     await comes();
     assert.deepEqual(

@@ -41,7 +41,7 @@ const examine = (desk: Desk, tested: Rule, limit = 100, after?: string) => {
 };
 const opened = (context: TestContext) => openDesk(context, app);
 
-test('a back-test compares a rule with what people decided: the same kind of action counts if it has passed', async (context) => {
+test('a back-test compares a rule with the decisions of people: the outcome is the same if an action of the same kind has passed', async (context) => {
   const desk = opened(context);
   await declined(desk, 1, { kind: 'resubmit' });
   await desk.answer(await desk.request());
@@ -58,7 +58,7 @@ test('a back-test compares a rule with what people decided: the same kind of act
   );
 });
 
-test('a back-test compares a rule with what rules did, and judges that by the history', async (context) => {
+test('a back-test compares a rule with the actions of other rules, and takes their verdicts from the history', async (context) => {
   const desk = opened(context);
   await desk.system.rules.put({ ...again, id: 'first' }, { by: 'ada', reason: 'r', expected: undefined });
   await declined(desk);
@@ -68,7 +68,7 @@ test('a back-test compares a rule with what rules did, and judges that by the hi
   assert.deepEqual([sameOutcome, happened], [1, { by: 'rule', id: 'first', kind: 'retry', verified: 'passed' }]);
 });
 
-test('a back-test evaluates conditions with the outputs of that time, and knows the ancestors of a fault', async (context) => {
+test('a back-test evaluates a condition with the outputs at the time of the exception, and matches a fault by its ancestors', async (context) => {
   const desk = opened(context);
   await declined(desk, 5);
   await declined(desk, 50);
@@ -84,7 +84,7 @@ test('a back-test evaluates conditions with the outputs of that time, and knows 
   assert.deepEqual(await examine(desk, other), { examined: 2, matched: 0, sameOutcome: 0, differs: 0, items: [] });
 });
 
-test('F-143: a back-test of a list of exceptions looks at the earlier ones of the same order', async (context) => {
+test('F-143: a back-test of a rule about several exceptions includes the earlier ones of the same order', async (context) => {
   const desk = opened(context);
   await declined(desk);
   await declined(desk, 1, { kind: 'resubmit' });
@@ -95,7 +95,7 @@ test('F-143: a back-test of a list of exceptions looks at the earlier ones of th
   assert.deepEqual([examined, matched], [3, 1]);
 });
 
-test('a back-test comes in pages, and changes nothing', async (context) => {
+test('the answer of a back-test comes in pages, and a back-test changes nothing', async (context) => {
   const desk = opened(context);
   for (let index = 0; index < 3; index++) await declined(desk);
   const before = desk.database.prepare('SELECT count(*) AS n, sum(rev) AS revs FROM documents').get();

@@ -42,7 +42,7 @@ async function started(context: TestContext) {
   return { system, bank, submit };
 }
 
-describe('when a service is away', () => {
+describe('when a service is unavailable', () => {
   test('X-45: after some failures in a row the agents stop calling it, except for occasional probes', async (context) => {
     const { system, bank, submit } = await started(context);
     bank.isAway = true;
@@ -56,7 +56,7 @@ describe('when a service is away', () => {
     assert.equal(bank.calls, found + failedProbes);
   });
 
-  test('X-45: the orders that need it wait without counting expiries, and complete with few surplus calls when it is back', async (context) => {
+  test('X-45: no expiry of the waiting orders counts, and each completes with one call when the service is back', async (context) => {
     const { system, bank, submit } = await started(context);
     bank.isAway = true;
     const orders: string[] = [];
@@ -84,7 +84,7 @@ describe('when a service is away', () => {
 });
 
 // A1 in docs/internals/findings.md.
-test('X-45, F-59: a client whose content the service cannot take harms itself alone: its orders end before a person, others complete', async (context) => {
+test('X-45, F-59: if a service fails for the content of one client, the orders of that client are blocked, and the orders of others complete', async (context) => {
   const Sale = z.object({ note: z.string() });
   const charge = operation({
     input: Sale,
@@ -243,7 +243,7 @@ describe('the circuit guard of a service', () => {
     assert.equal(await one.acquirePermit(anyCall, { repeated: false }), undefined);
   });
 
-  test('X-45: repetitions have a budget of ten, plus one for every ten replies', async (context) => {
+  test('X-45: the retry budget is ten retries, plus one for every ten replies', async (context) => {
     const { guard } = guards(context);
     const one = guard();
     const repeated = async (): Promise<boolean> => (await one.acquirePermit(anyCall, { repeated: true })) !== undefined;
@@ -253,7 +253,7 @@ describe('the circuit guard of a service', () => {
     assert.deepEqual([await repeated(), await repeated()], [true, false]);
   });
 
-  test('X-12, X-45: a clock that is set back takes no repetition away', async (context) => {
+  test('X-12, X-45: a clock that is set back does not reduce the retry budget', async (context) => {
     const { guard, clock } = guards(context);
     const one = guard();
     const repeated = async (): Promise<boolean> => (await one.acquirePermit(anyCall, { repeated: true })) !== undefined;
@@ -300,7 +300,7 @@ describe('the circuit guard of a service', () => {
     assert.deepEqual([closedAt, onlyClient], [clock.now(), undefined]);
   });
 
-  test('X-45: if the probe of another client fails, too, the outage is everybody’s, and the next probe waits', async (context) => {
+  test('X-45: if the probe of another client fails, too, the outage concerns all clients, and the next probe waits', async (context) => {
     const { guard, clock, store } = guards(context);
     const one = guard();
     await fails(one, 'a', 'b', 'a', 'b', 'a');
@@ -372,7 +372,7 @@ describe('when the deadline of a request passes', () => {
   });
 });
 
-describe('the record of a service that was away', () => {
+describe('the circuit breaker of a service after an outage', () => {
   const away = opened('bank', undefined, 1_000_000, 0.5);
   const back = closed(away, 1_600_000);
 
@@ -383,7 +383,7 @@ describe('the record of a service that was away', () => {
     assert.deepEqual([phaseOf(back, 2_049_999), phaseOf(back, 2_050_000)], ['half-open', 'closed']);
   });
 
-  test('X-45: counts no time in which nobody wanted the service, so an order that was suspended meanwhile does not wait for days', () => {
+  test('X-45: does not count the time in which no order needed the service, so an order that was suspended then does not wait for days', () => {
     const [hourMs, probeAt] = [3_600_000, away.probeAt];
     const found = closed(probing(away, undefined, probeAt + 96 * hourMs, 0.5), probeAt + 96 * hourMs + 100);
     assert.deepEqual([found.openedAt, found.idleMs], [away.openedAt, 96 * hourMs]);
@@ -393,13 +393,13 @@ describe('the record of a service that was away', () => {
     assert.equal(again.idleMs, undefined, 'a probe may be late');
   });
 
-  test('X-45: continues the same outage for those still waiting when the service fails again', () => {
+  test('X-45: continues the same outage for the requests that still wait if the service fails again', () => {
     const again = opened('bank', back, 1_825_000, 0.5);
     assert.partialDeepStrictEqual(again, { rev: 3, openedAt: 1_300_000, closedAt: null });
     assert.partialDeepStrictEqual(opened('bank', back, 9_000_000, 0.5), { rev: 3, openedAt: 9_000_000, failedProbes: 0 });
   });
 
-  test('X-12, X-45: keeps its duration when a clock that is behind reports the next outage', () => {
+  test('X-12, X-45: keeps the beginning of the outage if a host whose clock is behind reports the next one', () => {
     const again = opened('bank', back, 1_480_000, 0.5);
     assert.equal(again.openedAt, 1_000_000);
     assert.equal(coversLateStep(again, 900_000, 60_000, 1_500_000), true, 'no step is late during the outage');

@@ -35,14 +35,14 @@ describe('a call with an idempotency key', () => {
     assert.equal(await give('key-0', 1), 'replayed', 'the new call is remembered for a day');
   });
 
-  test('F-10: costs no extra read or write while an order has few of them', async (context) => {
+  test('F-10: costs no extra read or write while an order has few such calls', async (context) => {
     const { desk, give } = await withCalls(context);
     for (let number = 0; number < 20; number++) await give(`key-${number}`, number);
     assert.equal(desk.database.prepare('SELECT count(*) AS count FROM documents').get()?.['count'], 0);
   });
 });
 
-test('F-10, L10: when a host pauses between its read and its answer, it answers with the result that the same call got meanwhile', async (context) => {
+test('F-10, L10: when a host pauses between its read and its answer, it answers with the result that a repetition of the call got meanwhile', async (context) => {
   let meanwhile: (() => Promise<unknown>) | undefined;
   const desk = openDesk(context, lineOf(stepsNamed('pick'), { completeWithinSeconds: 60 }), {
     around: ({ store }) => ({

@@ -174,7 +174,7 @@ describe('faults between a caller and its called order', () => {
     assert.equal((await on.state(orderId)).outcome, 'canceled');
   });
 
-  test('X-48: when the record of the called order is damaged, a person is notified, and its cancellation is not redelivered endlessly', async (context) => {
+  test('X-48: when the record of the called order is damaged, a person is notified, and the cancellation is not redelivered endlessly', async (context) => {
     const on = openDesk(context, app);
     const { orderId, childId } = await called(on);
     on.database.prepare("UPDATE states SET blob = 'x' WHERE id = (SELECT id FROM orders WHERE orderId = ?)").run(childId);
@@ -195,7 +195,7 @@ describe('faults between a caller and its called order', () => {
     { kind: 'terminate', what: 'state and journal lost', damage: () => '{"half', pages: 'lost' },
   ] as const;
   for (const { kind, what, damage, pages } of damages)
-    test(`S17, F-29: when a completed order is damaged during its compensation (${what}), its second end has a new id`, async (context) => {
+    test(`S17, F-29: when a completed order is damaged during its compensation (${what}), its second end is announced under a new id`, async (context) => {
       const { on, orderId, childId } = await takenBack(context);
       const { blob } = await on.state(childId);
       const update = on.database.prepare('UPDATE states SET blob = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)');
@@ -241,7 +241,7 @@ describe('faults between a caller and its called order', () => {
     assert.ok(on.announced().some(({ id }) => id === `${announced}/unreadable`));
   });
 
-  test('X-37: when a restored caller calls an order that was undone for it since, the answer is that this order was not completed', async (context) => {
+  test('X-37: when a restored caller repeats the call of an order that was undone since, the reply is that this order was not completed', async (context) => {
     const on = openDesk(context, app);
     const { orderId, request } = await called(on, true);
     for (const id of ['flight', 'hotel']) await on.answer(await on.request('desk'), ok({ id }), { agent: 'desk' });
@@ -267,7 +267,7 @@ describe('faults between a caller and its called order', () => {
     assert.equal(on.messages('desk-requests').length, 1);
   });
 
-  test('when the result of a called order is lost, its caller asks again after a while, and no failure counts', async (context) => {
+  test('when the result of a called order is lost, its caller requests it again after a while, and no failure counts', async (context) => {
     const on = openDesk(context, app);
     const { orderId } = await called(on);
     for (const id of ['flight', 'hotel']) await on.answer(await on.request('desk'), ok({ id }), { agent: 'desk' });

@@ -84,13 +84,13 @@ describe('an agent whose work is canceled', () => {
     ['throws', () => assert.fail('no way to stop')],
     ['rejects', () => Promise.reject(new Error('no way to stop'))],
   ] as const)
-    test(`F-170: an operation whose cancel function ${what} is aborted all the same, and the failure is only logged`, async (context) => {
+    test(`F-170: aborts an operation whose cancel function ${what}, and logs that failure`, async (context) => {
       const { replies, happened, desk } = await canceled(context, { cancel });
       assert.deepEqual([happened, faultsOf(replies)], [['told to stop'], [['Canceled', true]]]);
       assert.match(desk.log.join(''), /"level":"warn","message":"failed to cancel operation"/);
     });
 
-  test('F-170: aborts the delivery that is at work when the same request was delivered twice', async (context) => {
+  test('F-170: aborts the running operation, also if its request was delivered twice', async (context) => {
     const begun = Promise.withResolvers<void>();
     const dig = ({ signal }: Call<string>) => {
       begun.resolve();
@@ -108,13 +108,13 @@ describe('an agent whose work is canceled', () => {
     assert.deepEqual(faultsOf(desk.messages('worker-replies') as unknown as readonly Reply[]), [['Canceled', true]]);
   });
 
-  test('F-170: waits for the cancel function no longer than for the work', async (context) => {
+  test('F-170: waits for the cancel function no longer than for the operation', async (context) => {
     const { replies, seconds } = await canceled(context, { cancel: () => new Promise<void>(() => {}) });
     assert.deepEqual(faultsOf(replies), [['Canceled', true]]);
     assert.ok(seconds >= 10 && seconds < 11);
   });
 
-  test('F-170: ignores a cancellation of work that does not run here', async (context) => {
+  test('F-170: ignores a cancellation of an operation that does not run in this process', async (context) => {
     const cancellations: string[] = [];
     const { replies } = await canceled(context, {
       cancel: ({ requestId }) => void cancellations.push(requestId),
@@ -147,7 +147,7 @@ describe('a request whose cancellation arrives first', () => {
     assert.deepEqual([begun, faults()], [[], [['Canceled', undefined]]]);
   });
 
-  test('F-80: is remembered by each process among the last thousand', async (context) => {
+  test('F-80: is remembered by each process among the last thousand cancellations', async (context) => {
     const { begun, agent, request, faults } = await canceledFirst(context);
     for (let other = 0; other < 1_000; other++) await agent.cancel({ ...request, type: 'cancel', requestId: `other ${other}` });
     await agent(request);
@@ -196,10 +196,10 @@ describe('an order that is compensated while a charge is at work', () => {
   }
 
   for (const [what, more] of [
-    ['', {}],
-    [', also if it is at-most-once', { atMostOnce: true }],
+    ['any operation', {}],
+    ['an at-most-once operation', { atMostOnce: true }],
   ] as const)
-    test(`F-80, F-170: waits for the reply and refunds the charge instead of charging again${what}`, async (context) => {
+    test(`F-80, F-170: waits for the reply and refunds the charge instead of charging again (${what})`, async (context) => {
       const { did, outcome, alerts } = await checkedAndCharged(context, more);
       assert.deepEqual(did, ['0 s charge 1', '3 s charged', '3 s refund c1']);
       assert.deepEqual([outcome, alerts], ['compensated', []]);

@@ -88,7 +88,7 @@ describe('an order is claimed', () => {
     assert.equal(desk.telemetry.counts()['raceLost'], 1);
   });
 
-  test('F-14: a claim passes only the order id: the order row is not written, and no message to a scheduler contains the body', async (context) => {
+  test('F-14: schedulers get only the id of an order: a claim does not write the order row, and no message to a scheduler contains the body', async (context) => {
     const sent: Outgoing[][] = [];
     const around: DeskOptions['around'] = ({ queues }) => ({
       queues: { ...queues, send: (messages) => noting(sent, [...messages], queues.send(messages)) },

@@ -24,7 +24,7 @@ async function times(count: number, work: () => Promise<void>): Promise<void> {
 const stateOf = async (desk: Desk) => (await channelState('worker', desk.store))?.state ?? 'open';
 
 describe('five failures in a row close a queue of a channel', () => {
-  test('F-108: the fifth failure closes the channel, one time: its queue is paused, a person is notified, and its record says who closed it and why', async (t) => {
+  test('F-108: the fifth failure closes the channel once: its queue is paused, a person is notified, and its record says who closed it and why', async (t) => {
     const desk = openDesk(t, line);
     const shut: string[] = [];
     const consumers: Consumers = { set: async (queues, state) => void shut.push(`${state} ${queues.join()}`) };
@@ -112,7 +112,7 @@ describe('five failures in a row close a queue of a channel', () => {
     assert.equal(storeCalls, 1);
   });
 
-  test('L6: when a process crashes between any two writes, the channel is open, or closed for every process', async (t) => {
+  test('L6: when a process crashes between any two writes, the channel is either open for every process or closed for every process', async (t) => {
     for (let crashAt = 1; crashAt <= 3; crashAt++) {
       const desk = openDesk(t, line);
       await times(4, () => processOn(desk).failed(requests));

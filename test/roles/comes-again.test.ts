@@ -88,7 +88,7 @@ describe('after a transient failure a message is redelivered within seconds, wha
     assert.equal((await desk.state(orderId)).failureCount, 0);
   });
 
-  test('X-9: when the queue cannot be told to release it, the reply is redelivered after its visibility timeout', async (context) => {
+  test('X-9: when the call that makes a reply visible again fails, the reply is redelivered after its visibility timeout', async (context) => {
     let isAway = true;
     const { desk, deliver } = await answered(context, ({ store, queues }) => ({
       store: { ...store, update: (...write) => (isAway ? Promise.reject(new Error('away')) : store.update(...write)) },
@@ -117,7 +117,7 @@ describe('the pause before a redelivery', () => {
   });
 });
 
-test('X-9, S15: when a deployed process crashes, its messages are redelivered within the time of a step, but an agent’s request never during its own run', () => {
+test('X-9, S15: when a deployed process crashes, its messages are redelivered within the time of a step, but a request never while its agent handles it', () => {
   for (const spec of topologyOf(lineOf(stepsNamed('charge'))))
     if (spec.file === 'agent') assert.ok(hiddenMs(spec) >= 6 * spec.timeoutMs);
     else if (spec.sources.length > 0) assert.ok(hiddenMs(spec) > spec.timeoutMs && hiddenMs(spec) < steps.stepMs - 10_000, spec.name);

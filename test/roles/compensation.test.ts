@@ -47,7 +47,7 @@ const ended = async (desk: Desk, orderId: string) => {
 
 for (const writesAndSendsAtomically of [true, false]) {
   describe(`a faulted order is compensated (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, () => {
-    test('F-67, F-100, F-105, F-165: without any suspension, after a refusal each undo gets the output of its step, and the order ends as compensated', async (context) => {
+    test('F-67, F-100, F-105, F-165: after a refusal each undo gets the output of its step, and the order ends as compensated without having been suspended', async (context) => {
       const desk = openDesk(context, app(), { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       await answered(desk, 'reserve');
@@ -122,7 +122,7 @@ for (const writesAndSendsAtomically of [true, false]) {
   });
 }
 
-test('F-80, F-170: when an order is canceled, its agent is notified, and effects that still happened are undone', async (context) => {
+test('F-80, F-170: when an order is canceled, its agent is notified, and effects that happen all the same are undone', async (context) => {
   const desk = openDesk(context, app());
   const orderId = await submitted(desk);
   await answered(desk, 'reserve');

@@ -35,7 +35,7 @@ async function assessed(context: TestContext, more: Partial<Rule> = {}) {
 }
 
 describe('an instruction that violates a constraint', () => {
-  test('F-178, F-142: is refused by the id of the rule, in a dry run too, and changes nothing', async (context) => {
+  test('F-178, F-142: is refused with the id of the rule, also in a dry run, and changes nothing', async (context) => {
     const { desk, orderId, give, answer } = await assessed(context);
     const { rev } = await desk.state(orderId);
     const refused = await give(answer(101));
@@ -52,21 +52,21 @@ describe('an instruction that violates a constraint', () => {
     assert.equal((await give(answer(100))).outcome, 'done');
   });
 
-  test('F-178: a changed variable is refused likewise, and a person may still end the order', async (context) => {
+  test('F-178: is refused if it changes a variable, but a person may still end the order', async (context) => {
     const { give } = await assessed(context);
     const amend = { kind: 'amend', by: 'olga', reason: 'more', variables: { total: 500 } } as const;
     assert.partialDeepStrictEqual(await give(amend), { outcome: 'infeasible', refusals: [{ code: 'constraint' }] });
     assert.equal((await give({ kind: 'terminate', by: 'olga', reason: 'over' })).outcome, 'done');
   });
 
-  test('F-142: a rule that is not in force, or only announces, refuses nothing', async (context) => {
+  test('F-142: is not refused by a rule that is not in force, or that only announces', async (context) => {
     for (const more of [{ mode: 'dry-run' }, { action: { kind: 'announce', text: 'much' } }] as const) {
       const { give, answer } = await assessed(context, more);
       assert.equal((await give(answer(101))).outcome, 'done');
     }
   });
 
-  test('F-142, F-178: a constraint about a step reads its input, so a replaced input is refused, too', async (context) => {
+  test('F-142, F-178: is refused if it replaces the input of a step that the constraint reads', async (context) => {
     const { desk, orderId, give, answer } = await assessed(context, {
       object: { workflow: 'claim', step: 'order/pay' },
       condition: 'step.input != null && step.input.total > 100.0',

@@ -12,8 +12,8 @@ import { createConsumer } from '#roles/message-consumer/consumer';
 
 const queue = 'expenses-messages';
 
-describe('a consumer that is opened with a canary', () => {
-  test('F-108, F-174: handles one message first, also in a process that was still at work after the closing', async () => {
+describe('a consumer whose channel is opened with a canary', () => {
+  test('F-108, F-174: handles one message first, also in a process that still handled an earlier message after the channel was closed', async () => {
     const store = sqliteStore(openDatabase(':memory:'), () => []);
     const clock = manualClock();
     const handled: number[] = [];

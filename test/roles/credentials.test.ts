@@ -38,7 +38,7 @@ test('a credential that is not set fails the step as NotConfigured, with the nam
   assert.match(message, /PAYMENT_KEY or PAYMENT_KEY_FILE/);
 });
 
-test('a credential that cannot be read now is tried again, and its fault does not quote the reason', async (context) => {
+test('a credential that cannot be read now is read again later, and the fault does not quote the reason', async (context) => {
   const { message, permanent } = await replyWith(context, { read: () => Promise.reject(new Error('denied for arn:secret')) });
   assert.equal(permanent, false);
   assert.match(message, /The credential PAYMENT_KEY cannot be read at present/);

@@ -27,7 +27,7 @@ async function finished(desk: Desk, orderId: string): Promise<void> {
 }
 
 describe('A9: the secrets of an order', () => {
-  test('are refused an erasure while the order needs them, and afterwards its key is gone, with those of the orders that it called', async (context) => {
+  test('are not erased while the order needs them; afterwards its key is deleted, with the keys of the orders that it called', async (context) => {
     const desk = openDesk(context, app);
     const orderId = await submitted(desk, order);
     assert.equal((await erase(desk, orderId)).outcome, 'conflict');
@@ -47,7 +47,7 @@ describe('A9: the secrets of an order', () => {
     assert.equal((await erase(desk, orders[1] ?? '')).outcome, 'erased-before');
   });
 
-  test('are erased by way of the order that called', async (context) => {
+  test('are not erased alone if another order called it: the refusal names the caller', async (context) => {
     const desk = openDesk(context, app);
     const orderId = await submitted(desk, order);
     await finished(desk, orderId);

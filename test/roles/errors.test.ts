@@ -218,7 +218,7 @@ describe('the host emits an event for a fault without a handler', () => {
     });
   }
 
-  test('F-62: a hook of the host that throws keeps the scheduler neither from sending after its write nor from a quarantine', async (context) => {
+  test('F-62: even if a hook of the host throws, the scheduler sends after its write and quarantines a damaged order', async (context) => {
     let called = 0;
     const emit: Emit = () => {
       called += 1;
@@ -244,7 +244,7 @@ describe('the host emits an event for a fault without a handler', () => {
     assert.equal(desk.telemetry.counts()['recordFailed'] ?? 0, 0);
   });
 
-  test('F-62, F-173: a listener of the app that throws or rejects has no effect either', async (context) => {
+  test('F-62, F-173: a listener of the app that throws or rejects has no effect', async (context) => {
     let called = 0;
     const throwing = () => {
       called += 1;
@@ -259,7 +259,7 @@ describe('the host emits an event for a fault without a handler', () => {
     assert.equal(system.telemetry.counts()['recordFailed'] ?? 0, 0);
   });
 
-  test('F-62: when an order is late too often, when it fails again, and when it cannot even begin', async (context) => {
+  test('F-62: when an order is late too often, when it fails again, and when it cannot begin', async (context) => {
     const heard: string[] = [];
     const emit: Parameters<typeof openDesk>[2] = {
       variables: { MAX_FAILURES: '0' },
@@ -394,7 +394,7 @@ describe('a custom runtime service', () => {
 });
 
 describe('the journal of an order in Error', () => {
-  test('F-59: says what caused it', async (context) => {
+  test('F-59: names the cause of the Error', async (context) => {
     const desk = openDesk(context, line, { variables: { MAX_FAILURES: '0' } });
     const orderId = await submitted(desk);
     await late(desk);
@@ -422,7 +422,7 @@ describe('the journal of an order in Error', () => {
     assert.deepEqual([written, (await desk.state(orderId)).notes], [note, []]);
   });
 
-  test('F-59: keeps its order also in a write that only sends what was unsent', async (context) => {
+  test('F-59: keeps its lines in sequence, also in a write that only sends unsent entries', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('pick', 'pack', 'ship')), {
       writesAndSendsAtomically: false,
       around: sendingFails('mine', () => true),

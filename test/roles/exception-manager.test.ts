@@ -143,7 +143,7 @@ describe('an exception about which a rule acts', () => {
   });
 });
 
-describe('an exception that no rule takes', () => {
+describe('an exception that its first rule does not handle', () => {
   test('F-133, F-144: a person is asked, and the task names the rules whose condition did not hold', async (context) => {
     const { desk, orderId } = await ordered(context, { id: 'coffee', condition: 'exception.attempt > 7.0' });
     await desk.answer(await desk.request(), declined);
@@ -170,7 +170,7 @@ describe('an exception that no rule takes', () => {
     assert.deepEqual([processState, fault?.type, fault?.class], ['Error', 'RuleFailed', 'basic-failure']);
   });
 
-  test('a task that a rule asks for is the task of the exception, with the group, the due time and the text of the rule', async (context) => {
+  test('a task that a rule opens is the task of the exception, with the group, the due time and the text of the rule', async (context) => {
     const action = { kind: 'task', group: 'claims', dueSeconds: 600, text: 'Call the customer' } as const;
     const { desk, orderId } = await ordered(context, { id: 'ask', action });
     await desk.answer(await desk.request(), declined);
@@ -184,7 +184,7 @@ describe('an exception that no rule takes', () => {
     );
   });
 
-  test('F-142: a rule that raises another exception leads to the rule about that one', async (context) => {
+  test('F-142: when a rule raises another exception, the rule about that exception acts', async (context) => {
     const { desk, orderId } = await ordered(
       context,
       { id: 'rename', action: { kind: 'raise', type: 'NoMoney', message: 'The card has no money.' } },

@@ -37,7 +37,7 @@ async function blocked(context: TestContext, writesAndSendsAtomically = true, mo
 
 describe('an order that a fault blocks', () => {
   for (const { writesAndSendsAtomically, how } of modes) {
-    test(`F-123: has its reference in its exception and its task, and its state does not grow by it (${how})`, async (context) => {
+    test(`F-123: has the reference of its client in its exception and its task, and not in its state (${how})`, async (context) => {
       const desk = openDesk(context, lineOf(stepsNamed('pick', 'pack'), { maxFailures: 0 }), { writesAndSendsAtomically });
       const faulted = await submitted(desk, undefined, { reference: 'lot-1' });
       await desk.answer(await desk.request(), failed('Broken', 'shelf 17 is empty'));
@@ -85,7 +85,7 @@ describe('an order that a fault blocks', () => {
       assert.deepEqual((await desk.state(orderId)).outbox, []);
     });
 
-    test(`is handled by the person who resubmits it, and its task is resolved for good (${how})`, async (context) => {
+    test(`has its exception handled by the person who resubmits it, and its task resolved for good (${how})`, async (context) => {
       const { desk, orderId } = await blocked(context, writesAndSendsAtomically);
       await instruct(desk, orderId, 'resubmit');
       assert.deepEqual((await exceptionAt(desk, orderId, 1))?.handling, {
@@ -174,7 +174,7 @@ describe('an order that a fault blocks', () => {
 });
 
 describe('the records of causes', () => {
-  test('stay as they are when an entry is sent again, also after the task was resolved', async (context) => {
+  test('stay as they are when an outbox entry is sent again, also after the task was resolved', async (context) => {
     const { desk, orderId } = await blocked(context, false);
     const { outbox } = await desk.state(orderId);
     assert.deepEqual(outbox, []);
@@ -205,7 +205,7 @@ describe('the records of causes', () => {
     assert.deepEqual(sums, [[1, 0]]);
   });
 
-  test('are grouped: numbers in messages do not count, and the sums are exact', async (context) => {
+  test('are grouped without regard to numbers in their messages, and the sums are exact', async (context) => {
     const desk = openDesk(context, line);
     for (let order = 0; order < 5; order++) {
       await submitted(desk);

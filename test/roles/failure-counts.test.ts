@@ -8,7 +8,7 @@ import { createFailureCounts, noFailures, withFailure, without } from '#roles/de
 const message = { queue: 'expenses-messages', messageId: 'm-1', body: '{"conversation":"report-1"}' };
 const begun = (at: number) => ({ at, error: noFailures });
 
-test('S52: a writer that has read a failure count counts on top of the one that began after a success', async () => {
+test('S52: a writer that has read a failure count before a success adds its failure to the count that began after it', async () => {
   const clock = manualClock();
   const counts = createFailureCounts({ store: sqliteStore(openDatabase(':memory:'), () => []), clock });
   const first = await counts.change(message, withFailure(begun(1)));

@@ -94,7 +94,7 @@ describe('the class of a fault', () => {
     ['is an application failure for an invalid output', () => ({ chargeId: 7 }), 'InvalidReply', 'application-failure'],
     ['is an application failure for a missing output, too', () => undefined, 'InvalidReply', 'application-failure'],
     [
-      'is unexpected for the name of an object property',
+      'is unexpected if its name is that of an object property',
       () => Promise.reject(new PermanentFailure('Constructor', 'hm')),
       'Constructor',
       'unexpected',

@@ -86,7 +86,7 @@ const lost: fc.Arbitrary<Lost> = fc.record({
 });
 
 describe('F-160: an instance that is rebuilt from the journal', () => {
-  test('an order of any shape, whose state is lost at any moment, ends as its twin', () => {
+  test('an order of any shape whose state is lost at any moment has the same requests and the same end as without the loss', () => {
     fc.assert(
       fc.property(roots, events, lost, (shape, happen, when) => {
         const [one, other] = [lived(shape, happen, when, false), lived(shape, happen, when, true)];

@@ -60,7 +60,7 @@ const operations = (requests: readonly Request[]): readonly string[] => requests
 
 describe('a person skips a step', () => {
   for (const effect of ['none', 'done'] as const)
-    test(`F-155: the order shows that nobody, or a person, did the step (${effect})`, async (context) => {
+    test(`F-155: the order shows that ${effect === 'none' ? 'nobody' : 'a person'} did the step`, async (context) => {
       const { desk, orderId, instruct, charge } = await opened(context);
       await desk.answer(charge, failed('CardDeclined'));
       assert.equal((await instruct({ kind: 'skip', effect, output: { chargeId: 'by-hand' } })).outcome, 'done');
@@ -116,14 +116,14 @@ describe('a person skips a step', () => {
     assert.equal((await desk.state(orderId)).outcome, 'canceled');
   });
 
-  test('F-60: with an unknown outcome: it is refused as not done, and accepted as done by hand', async (context) => {
+  test('F-60: with an unknown outcome: the skip is refused if it says that nothing was done, and accepted if it says that a person did it', async (context) => {
     const { desk, instruct, charge } = await opened(context);
     await desk.answer(charge, failed('Odd', 'odd', { outcomeUnknown: true }));
     assert.deepEqual(codesOf(await instruct({ kind: 'skip', effect: 'none', output: { chargeId: 'c' } })), ['outcome-unknown']);
     assert.equal((await instruct({ kind: 'skip', effect: 'done', output: { chargeId: 'c' } })).outcome, 'done');
   });
 
-  test('F-60: with its output: a missing one is refused if a step reads it, and a wrong one names its field', async (context) => {
+  test('F-60: with an output: if a step reads the output, the skip is refused without it; a wrong output is refused with its field', async (context) => {
     const { desk, instruct, charge } = await opened(context);
     await desk.answer(charge, failed('Broken'));
     assert.deepEqual(codesOf(await instruct({ kind: 'skip', effect: 'none' })), ['output-missing']);
@@ -135,7 +135,7 @@ describe('a person skips a step', () => {
     assert.deepEqual(codesOf(await instruct({ kind: 'skip', path: 'order/nothing', effect: 'none' })), ['no-such-step']);
   });
 
-  test('F-60: at work: it is canceled, what it did is undone, and the order goes on with the given output', async (context) => {
+  test('F-60: at work: it is canceled, its effect is undone, and the order goes on with the given output', async (context) => {
     const { desk, orderId, instruct, charge } = await opened(context);
     const skip = { kind: 'skip', path: 'order/charge', effect: 'done', output: { chargeId: 'by-hand' } } as const;
     const planned = await instruct(skip, true);
@@ -157,7 +157,7 @@ describe('a person skips a step', () => {
     assert.equal((await desk.state(orderId)).outcome, 'completed');
   });
 
-  test('F-60: that has not begun: it is closed when it is its turn, and never requested', async (context) => {
+  test('F-60: that has not begun: it is closed when its turn comes, and never requested', async (context) => {
     const { desk, orderId, instruct, charge } = await opened(context);
     assert.equal((await instruct({ kind: 'skip', path: 'order/parallel/tell', effect: 'none' })).outcome, 'done');
     await desk.answer(charge, ok({ chargeId: 'c' }));
@@ -168,7 +168,7 @@ describe('a person skips a step', () => {
 });
 
 describe('a person replaces an input', () => {
-  test('F-60: after a refusal: the step is requested with it under a new key, also by a later resubmission', async (context) => {
+  test('F-60: after a refusal: the step is requested with the new input under a new key, also by a later resubmission', async (context) => {
     const { desk, instruct, charge } = await opened(context);
     await desk.answer(charge, failed('Broken'));
     const wrong = await instruct({ kind: 'replace-input', input: { item: 'x'.repeat(21) } });
@@ -183,7 +183,7 @@ describe('a person replaces an input', () => {
     assert.deepEqual((await desk.request()).input, { item: 'coffee' });
   });
 
-  test('F-60: is refused while the outcome is unknown, and on a closed step', async (context) => {
+  test('F-60: while the outcome of the step is unknown, or after it has closed: the instruction is refused', async (context) => {
     const { desk, instruct, charge } = await opened(context);
     const replace = (path: string) => instruct({ kind: 'replace-input', path, input: { item: 'coffee' } });
     assert.deepEqual(codesOf(await replace('order/charge')), ['outcome-unknown']);
@@ -193,7 +193,7 @@ describe('a person replaces an input', () => {
   });
 });
 
-test('F-103: an order that is being undone tells how far the undo is, and what is stuck', async (context) => {
+test('F-103: the progress of an undo gives the numbers of undos that are done and left, and names the one that fails', async (context) => {
   const { desk, orderId, instruct, charge } = await opened(context);
   const progress = async () => {
     const loaded = await desk.store.load(orderId);
@@ -222,7 +222,7 @@ test('F-103: a person has a failing undo requested again now, without its pause'
   assert.equal((await desk.state(orderId)).outcome, 'canceled');
 });
 
-test('F-60: an acknowledgement is in the history, and changes nothing else', async (context) => {
+test('F-60: an acknowledgement adds a line to the history, and changes nothing else', async (context) => {
   const { desk, orderId, instruct, charge } = await opened(context);
   assert.deepEqual(codesOf(await instruct({ kind: 'acknowledge' })), ['nothing-to-do']);
   await desk.answer(charge, failed('Broken'));
@@ -233,7 +233,7 @@ test('F-60: an acknowledgement is in the history, and changes nothing else', asy
   assert.equal((await journalOf(desk, orderId)).filter(({ type }) => type === 'InstructionGiven').length, 1);
 });
 
-test('an instruction about a step that a person names without its path proposes the path', async (context) => {
+test('an instruction with a wrong path is refused with a proposal of the right one', async (context) => {
   const { instruct } = await opened(context);
   const wrong = [
     { kind: 'replace-input', path: 'ship', input: {} },

@@ -188,7 +188,7 @@ function isTranscript(title: string, { lines }: Play): void {
 const ready = 'F-138: raised about a step that has not begun';
 const atWork = 'F-139: raised about a step at work';
 
-describe('another order handles an exception, and control returns', () => {
+describe('an exception that another order handles', () => {
   for (const [about, path] of [
     [ready, 'order/ship'],
     [atWork, 'order/charge'],
@@ -238,7 +238,7 @@ describe('another order handles an exception, and control returns', () => {
 });
 
 describe('another order handles an exception', () => {
-  test('F-127, F-128: both orders name each other, and the handler has the exception, the order and its outputs', async (context) => {
+  test('F-127, F-128: the two orders name each other, and the handler gets the exception, the order and its outputs', async (context) => {
     const { desk, orderId, play, handlerId } = await handled(context, { control: 'ready' });
     await play.fails('order/charge', 'Broken');
     const started = (await journalOf(desk, orderId)).find(({ type }) => type === 'HandlerStarted');
@@ -257,7 +257,7 @@ describe('another order handles an exception', () => {
     assert.deepEqual(play.lines.slice(-2), ['-> order/charge attempt 2', '== Processing']);
   });
 
-  test('F-167: a workflow that a person gave to one order handles its exceptions before all rules, and those of no other order', async (context) => {
+  test('F-167: a workflow that a person gave to one order handles the exceptions of that order alone, and before all rules', async (context) => {
     const { desk, orderId, play } = await amended(context);
     await play.fails('order/charge', 'Broken');
     await play.ok('handler order/rescue');
@@ -273,7 +273,7 @@ describe('another order handles an exception', () => {
     assert.equal((await desk.state(other)).processState, 'Error');
   });
 
-  test('F-167: a workflow that a person gave handles one exception three times, then a person decides', async (context) => {
+  test('F-167: a workflow that a person gave to an order handles one exception three times, then a person decides', async (context) => {
     const { desk, orderId, play } = await amended(context);
     for (let times = 0; times < 3; times++) {
       await play.fails('order/charge', 'Broken');
@@ -329,7 +329,7 @@ describe('another order handles an exception', () => {
     assert.notEqual((await desk.store.load(handlerId))?.order.client, 'test');
   });
 
-  test('F-131: a message that comes twice, in either direction, begins no second handler and continues nothing twice', async (context) => {
+  test('F-131: a message that comes twice, in either direction, begins no second handler and does not continue the order twice', async (context) => {
     const { desk, orderId, play, handlerId } = await handled(context, { control: 'ready' });
     await play.fails('order/charge', 'Broken');
     await desk.send('submissions', { v: 1, type: 'handle', orderId, seq: 1 });
@@ -342,7 +342,7 @@ describe('another order handles an exception', () => {
     assert.deepEqual([(await desk.state(orderId)).rev, play.lines.filter((line) => line.includes('handler')).length], [rev, 2]);
   });
 
-  test('F-29, F-131: a handler of an order whose record is damaged waits among the dead letters until a person has rebuilt the order', async (context) => {
+  test('F-29, F-131: when the record of an order is damaged, the message that begins its handler is dead-lettered with what to do next', async (context) => {
     const { desk, orderId, play } = await handled(context, { control: 'ready' });
     await play.failsUnheard('order/charge', 'Broken');
     desk.database.prepare('UPDATE states SET blob = ?').run('{"half');
@@ -353,7 +353,7 @@ describe('another order handles an exception', () => {
     assert.deepEqual(others, []);
   });
 
-  test('F-131: when the message that begins a handler is lost, or its answer, the order asks again', async (context) => {
+  test('F-131: when the message that begins a handler, or its reply, is lost, the order sends the message again', async (context) => {
     const { desk, orderId, play } = await handled(context, { control: 'ready' });
     const charge = await play.failsUnheard('order/charge', 'Broken');
     assert.equal(charge.length, 1, 'the message that begins the handler');
@@ -399,7 +399,7 @@ describe('another order handles an exception', () => {
     assert.deepEqual(play.lines.slice(-2), ['-> order/charge attempt 2', '== Processing']);
   });
 
-  test('F-13, F-125: a step that waits long for its agent goes on waiting while another order handles an exception of its order', async (context) => {
+  test('F-13, F-125: the long wait of a step goes on while another order handles an exception of its order', async (context) => {
     const desk = openDesk(context, patient);
     const action = { kind: 'handle', workflow: 'rescue', control: 'parallel' } as const;
     const old = rule({ id: 'old', event: { kind: 'order-age', afterSeconds: 60 }, object: { workflow: 'buy' }, action });

@@ -117,7 +117,7 @@ describe('an operator resubmits an order', () => {
   });
 });
 
-describe('an instruction is refused and changes nothing', () => {
+describe('an instruction changes nothing', () => {
   const unchanged = async (desk: Desk, orderId: string, work: () => Promise<unknown>) => {
     const before = [await desk.store.load(orderId), countIn(desk, 'messages'), desk.announced().length];
     const answer = await work();
@@ -215,7 +215,7 @@ describe('an instruction is refused and changes nothing', () => {
     );
   });
 
-  test('F-60: when two operators act at the same time on the same revision: one instruction is carried out, the other is stale', async (context) => {
+  test('F-60: when the instruction of another operator on the same revision is carried out first: it is stale', async (context) => {
     const { desk, orderId } = await inError(context);
     const answers = await Promise.all([
       instruct(desk, orderId, { by: 'olga' }, { ifMatch: 3 }),
@@ -277,7 +277,7 @@ describe('an order in Error', () => {
     assert.equal((await desk.request()).path, 'order/last');
   });
 
-  test('F-60: records a reply that is delivered twice once', async (context) => {
+  test('F-60: records one reply although it is delivered twice', async (context) => {
     const { desk, orderId, right } = await half(context);
     await desk.answer(right);
     const before = await desk.store.load(orderId);
@@ -305,7 +305,7 @@ describe('an order in Error', () => {
     }
   });
 
-  test('F-60, S15: requests a step that had failed transiently again after its time is over, and counts it late only once', async (context) => {
+  test('F-60, S15: requests a step again after its time is over if it had failed transiently, and counts no expiry', async (context) => {
     const desk = openDesk(context, fork);
     const orderId = await submitted(desk);
     const [left, right] = (await desk.requests()) as [Request, Request];
@@ -330,7 +330,7 @@ describe('an order in Error', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processed');
   });
 
-  test('F-60: applies an instruction that loses a race to the winning record', async (context) => {
+  test('F-60: applies an instruction whose write loses a race to the record that won', async (context) => {
     let race: (() => Promise<unknown>) | undefined;
     const around = updating(async (store, ...write) => {
       await race?.();

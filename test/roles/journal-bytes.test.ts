@@ -19,7 +19,7 @@ const outputs: { readonly [operation: string]: Json } = {
 };
 const bytesMax = 120;
 
-test('F-160: a good order keeps its events in at most 120 bytes of its journal, and in no further page', async (context) => {
+test('F-160: an order without trouble keeps its events in at most 120 bytes of its journal, and in no further page', async (context) => {
   const desk = openDesk(context, app);
   const orderId = await submitted(desk, sample.order, { workflow: 'fulfil-order' });
   for (const agent of ['inventory', 'payment', 'shipping', 'customer'])

@@ -82,7 +82,7 @@ describe('a write that makes the journal too long for the state', () => {
     });
   }
 
-  test('S23: beyond the size of a transaction faults the activity that exceeds it, and the submission is answered', async (context) => {
+  test('S23: faults the activity that makes it too large for a transaction, and the submission is answered', async (context) => {
     const desk = openDesk(context, app);
     const { processState, fault: raised } = await desk.state(await submitted(desk, {}, { workflow: 'too-much' }));
     assert.deepEqual([processState, raised?.type], ['Error', 'StateTooLarge']);

@@ -42,7 +42,7 @@ for (const writesAndSendsAtomically of [true, false])
   describe(`an order that a person has locked, on a store that writes and sends ${writesAndSendsAtomically ? 'in one' : 'in two steps'}`, () => {
     const open = (context: TestContext) => locked(context, { writesAndSendsAtomically });
 
-    test('F-179: an answer that meets the lock waits, and is taken up when the holder releases the lock, long before the lock would expire', async (context) => {
+    test('F-179: a reply that arrives during the lock is applied when the holder releases the lock, long before the lock would expire', async (context) => {
       const { desk, orderId, request } = await open(context);
       const { rev } = await desk.state(orderId);
       await desk.answer(request);
@@ -57,7 +57,7 @@ for (const writesAndSendsAtomically of [true, false])
       assert.deepEqual(noted.slice(-5), ['OrderLocked', 'OrderUnlocked', 'StateChanged', 'ActivityClosed', 'StepRequested']);
     });
 
-    test('F-22: a lock whose person went away ends by time, and the order goes on with what came meanwhile', async (context) => {
+    test('F-22: a lock whose holder went away expires, and the order goes on with the messages of its inbox', async (context) => {
       const { desk, orderId, request } = await open(context);
       await desk.answer(request);
       await desk.clock.advance(59 * secondMs);
@@ -70,7 +70,7 @@ for (const writesAndSendsAtomically of [true, false])
       assert.partialDeepStrictEqual(unlocked, { by: 'olga', expired: true });
     });
 
-    test('S38: when the lock of a suspended order ends by time, the order is unlocked and takes up the messages of its inbox', async (context) => {
+    test('S38: when the lock of a suspended order expires, the order is unlocked and applies the messages of its inbox', async (context) => {
       const { desk, orderId, request } = await open(context);
       assert.equal((await instruct(desk, orderId, 'suspend', 'olga')).outcome, 'done');
       await desk.answer(request);
@@ -96,7 +96,7 @@ for (const writesAndSendsAtomically of [true, false])
       assert.equal((await desk.state(orderId)).failureCount, 1);
     });
 
-    test('its holder alone instructs it; an instruction of another person is refused with the name of the holder', async (context) => {
+    test('its holder alone may instruct it; an instruction of another person is refused with the name of the holder', async (context) => {
       const { desk, orderId } = await open(context);
       await assert.rejects(instruct(desk, orderId, 'suspend', 'otto'), { name: 'InstanceLockedError', person: 'olga' });
       assert.equal((await instruct(desk, orderId, 'suspend', 'olga')).outcome, 'done');
@@ -105,7 +105,7 @@ for (const writesAndSendsAtomically of [true, false])
       assert.equal((await instruct(desk, orderId, 'resume', 'otto')).outcome, 'done');
     });
 
-    test('an order that its holder ends keeps no lock that anybody waits for', async (context) => {
+    test('an order that its holder terminates is no longer locked', async (context) => {
       const { desk, orderId, request } = await open(context);
       assert.equal((await instruct(desk, orderId, 'terminate', 'olga')).outcome, 'done');
       await desk.answer(request);
@@ -126,14 +126,14 @@ test('F-22: the same person renews a lock by locking again; another person gets 
   assert.equal((await lock(desk, orderId, { by: 'otto' })).outcome, 'locked');
 });
 
-test('a lock is ended by its holder or an admin alone', async (context) => {
+test('a lock is released by its holder or an admin, and by nobody else', async (context) => {
   const { desk, orderId } = await locked(context);
   await assert.rejects(unlock(desk, orderId, { by: 'otto' }), { name: 'InstanceLockedError' });
   assert.equal((await unlock(desk, orderId, { by: 'ada', anyones: true })).outcome, 'unlocked');
   assert.equal((await unlock(desk, orderId)).outcome, 'free');
 });
 
-test('F-179: a host that takes the lease after a lock was released does not keep the messages that met the lock', async (context) => {
+test('F-179: the messages of a locked order are applied after the release, even if a host takes the lease in between', async (context) => {
   const { desk, orderId, request } = await locked(context);
   await desk.answer(request);
   await unlock(desk, orderId);
@@ -145,7 +145,7 @@ test('F-179: a host that takes the lease after a lock was released does not keep
   assert.deepEqual(await requested(desk), ['order/two 1']);
 });
 
-test('a host that dies between the release of a lock and the messages that met it loses none of them', async (context) => {
+test('a host that crashes between the release of a lock and sending the messages of the inbox loses none of them', async (context) => {
   const { desk, orderId, request } = await locked(context);
   await desk.answer(request);
   await unlock(desk, orderId);
@@ -184,14 +184,14 @@ const late = { queue: 'elsewhere', body: 'late' };
 const sent = async (desk: Desk) => (await desk.queues.receive(late.queue, { max: 9, visibilityMs: 1, waitMs: 0 })).length;
 const kept = async (desk: Desk, orderId: string) => (await desk.store.documents(collections.inbox(orderId), undefined, 9)).length;
 
-test('S38: a host whose clock is fast ends the lock in the store before it sends a kept message, so a slower host does not keep it again', async (context) => {
+test('S38: a host whose clock is fast ends the lock in the store before it sends a kept message, so a host with a slower clock does not keep it again', async (context) => {
   const { desk, orderId } = await locked(context);
   await keepWhileLocked({ ...desk, clock: { now: () => desk.clock.now() + 61 * secondMs } }, orderId, [late]);
   assert.equal(await sent(desk), 1);
   assert.equal(isLocked(await desk.state(orderId), desk.clock.now()), false);
 });
 
-test('S38: a host whose write is too late for a lock leaves the messages that met the next lock', async (context) => {
+test('S38: a host whose write is too late for a lock leaves the messages of the next lock in the inbox', async (context) => {
   const { desk, orderId } = await locked(context);
   await keepWhileLocked(desk, orderId, [late]);
   const instance = (stillSince?: number) => ({ state: { stillSince } }) as never;
@@ -199,7 +199,7 @@ test('S38: a host whose write is too late for a lock leaves the messages that me
   assert.deepEqual([await sent(desk), await kept(desk, orderId)], [0, 1]);
 });
 
-test('S38: a message that comes twice at the same moment is kept twice, because the first may be on its way out', async (context) => {
+test('S38: a message that comes twice at the same moment is kept twice, because a host may be sending the first copy', async (context) => {
   const { desk, orderId } = await locked(context);
   await keepWhileLocked(desk, orderId, [late]);
   await keepWhileLocked(desk, orderId, [late]);

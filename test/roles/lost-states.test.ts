@@ -25,7 +25,7 @@ const deleteState = ({ database }: Desk): void => void database.prepare('DELETE 
 const caused = ({ requests, end, journal }: Life) => ({ requests, end, journal });
 
 describe('F-160: a random order with loops, retries, secrets, pages and decisions of a rule', () => {
-  test(`ends as its twin if its state is lost at a random moment (${orders} orders)`, async () => {
+  test(`has the same requests and the same end as without the loss if its state is lost at a random moment (${orders} orders)`, async () => {
     const kinds = new Set<string>();
     let rebuilt = 0;
     let pages = 0;
@@ -54,7 +54,7 @@ describe('F-160: a random order with loops, retries, secrets, pages and decision
       assert.ok(kinds.has(kind), `no order had ${kind}`);
   });
 
-  test(`stands in front of a person, and requests nothing more, if lines of its journal are lost as well (${orders} orders)`, async () => {
+  test(`is blocked, and requests nothing more, if lines of its journal are lost as well (${orders} orders)`, async () => {
     let stopped = 0;
     for (let seed = 1; seed <= orders; seed++) {
       const chance = chanceOf(seed + 2_000_003);

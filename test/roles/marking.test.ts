@@ -44,7 +44,7 @@ test('F-103: when several undos keep failing, the operator must name the one tha
   assert.deepEqual([processState, outcome], ['Processed', 'canceled']);
 });
 
-test('F-60, F-103: an order is suspended while its undo fails, marked and resumed: the undo is requested no more', async (context) => {
+test('F-60, F-103: an undo that a person marks as done while its order is suspended is not requested after the order is resumed', async (context) => {
   const desk = openDesk(context, defineApp({ workflows: [line], agents: [shop] }));
   const orderId = await submitted(desk);
   const instruct = (kind: 'cancel' | 'mark-compensated' | 'suspend' | 'resume' | 'retry-undo', path?: string) =>
@@ -80,7 +80,7 @@ const inTurn = defineWorkflow('in-turn', { version: 1, order: z.object({ item: z
   ),
 );
 
-test('F-103, F-157: the check of a mark names the marked step and the undos behind it, also those that wait until the order is resumed', async (context) => {
+test('F-103, F-157: the check of a mark names the marked step and the undos after it, also those that wait until the order is resumed', async (context) => {
   const desk = openDesk(context, defineApp({ workflows: [inTurn], agents: [shop] }));
   const orderId = await submitted(desk);
   const instruct = (kind: 'compensate' | 'mark-compensated' | 'suspend' | 'cancel' | 'resume', dryRun = false) =>

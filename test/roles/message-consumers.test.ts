@@ -111,7 +111,7 @@ describe('a message for a consumer of the app', () => {
     );
   });
 
-  test('F-116, F-174: if its content can be judged, by the schema or by the function, it is judged at once and not counted', async (context) => {
+  test('F-116, F-174: if the schema or the function refuses its content, it is dead-lettered at once and no failure is counted', async (context) => {
     const outOfRange = fails(new PermanentFailure('NoSuchEmployee', 'Employee 7 is out of the range of numbers.'));
     for (const [message, reason] of [
       ['nonsense', 'This is not a valid message for a consumer.'],
@@ -152,7 +152,7 @@ describe('a message for a consumer of the app', () => {
     assert.equal(desk.announced().at(-1)?.detailType, 'Message Dead-Lettered');
   });
 
-  test('F-111: an error goes only to the registered queue of a client for which the sender may speak', async (context) => {
+  test('F-111: its error goes only to the registered queue of a client for which its sender may speak', async (context) => {
     for (const change of [{ client: 'other' }, { responseChannel: 'redress-response-other' }, { client: undefined }]) {
       const desk = deskWith(context, notYet);
       await desk.send(queue, reportOf({}, { ...(await registered(desk)), ...change }));
@@ -169,7 +169,7 @@ describe('a message for a consumer of the app', () => {
     assert.deepEqual([await countsIn(desk), await desk.deadLetter()], [[], []]);
   });
 
-  test('F-118: a failed one of a short-lived type is dropped, and the next message is handled', async (context) => {
+  test('F-118: is dropped if it fails and its type is short-lived, and the next message is handled', async (context) => {
     const handled: number[] = [];
     const desk = deskWith(context, ({ amount }) => void handled.push(amount), { expenses: { drop: ['status-report'] } });
     await desk.send(queue, { v: 1, type: 'status-report', body: {} });
@@ -183,7 +183,7 @@ describe('a message for a consumer of the app', () => {
     ['fails on it', new TypeError('text is undefined')],
     ['finds that no try can help', new PermanentFailure('NoSuchDevice', 'There is no such device.')],
   ] as const)
-    test(`F-118: one of a short-lived type is dropped if its function ${what}; six in a row close no channel`, async (context) => {
+    test(`F-118: is dropped if its type is short-lived and its function ${what}; six in a row close no channel`, async (context) => {
       let handled = 0;
       const handle = (): void => {
         handled += 1;
@@ -213,7 +213,7 @@ describe('a message for a consumer of the app', () => {
     }
   });
 
-  test('F-120: with a conversation that goes on, only an operator hears of it; the operator edits it, and it is handled', async (context) => {
+  test('F-120: if the policy lets its conversation go on, only an operator is notified; the operator edits the message, and it is handled', async (context) => {
     const handled: number[] = [];
     const handle: Handle = ({ employeeId }) => (employeeId === 7 ? void handled.push(employeeId) : notYet());
     const desk = deskWith(context, handle, { expenses: { conversation: 'goes on', maxFailures: 0 } });
@@ -302,7 +302,7 @@ describe('a message for a consumer of the app', () => {
     assert.deepEqual([new Set(handled).size, await countsIn(desk)], [5, []]);
   });
 
-  test('F-174: it has the orders of its client at hand, and a repeated message repeats no effect', async (context) => {
+  test('F-174: its function can use the orders of its client, and a repeated message repeats no effect', async (context) => {
     const seen: unknown[] = [];
     const desk = deskWith(context, async ({ amount }, { orders, conversation = '', delivery }) => {
       const submitted = await orders.submit({ workflow: 'approval', idempotencyKey: conversation, order: { amount } });
@@ -319,7 +319,7 @@ describe('a message for a consumer of the app', () => {
     assert.deepEqual(seen, [[false, 'done', 'Processing'], [true, 'done', 'Processing'], 'done', 'canceled', 'refused']);
   });
 
-  test('F-174, S24: it cannot see, signal or cancel an order of another client', async (context) => {
+  test('F-174, S24: its function cannot see, signal or cancel an order of another client', async (context) => {
     const seen: unknown[] = [];
     const desk = deskWith(context, async (_, { orders, conversation = '' }) => {
       seen.push(await orders.get(conversation), await orders.signal(conversation, 'receipt'), await orders.cancel(conversation, 'x'));
@@ -394,7 +394,7 @@ describe('an outage of the store does not count as a failure of a message', () =
     await desk.clock.advance(1_000);
   }
 
-  test('S52, X-2: a count that was written without an answer is taken back', async (context) => {
+  test('S52, X-2: a count that was written, but whose answer was lost, is removed', async (context) => {
     const handled: unknown[] = [];
     let times = 1;
     const desk = withOutages(
@@ -409,7 +409,7 @@ describe('an outage of the store does not count as a failure of a message', () =
     assert.deepEqual([handled.length, await desk.deadLetter()], [1, []]);
   });
 
-  test('S52: an attempt that met an outage leaves the count at a later try', async (context) => {
+  test('S52: an attempt that met an outage is removed from the count, even if the first writes fail', async (context) => {
     let times = 3;
     let isAway = true;
     const handle = () => (isAway ? fails(new TransientFailure('The books are away.'))() : undefined);
@@ -422,7 +422,7 @@ describe('an outage of the store does not count as a failure of a message', () =
     assert.deepEqual(await desk.deadLetter(), []);
   });
 
-  test('S53: a success clears the count at a later try', async (context) => {
+  test('S53: a success clears the count, even if the first writes fail', async (context) => {
     let times = 3;
     const desk = withOutages(
       context,
@@ -454,7 +454,7 @@ describe('a consumer that keeps its failure counts in its own state', () => {
     return openDesk(context, defineApp({ workflows: [], agents: [], consumers: [consumer] }));
   };
 
-  test('F-122: counts there and not in the table; a success and a dead letter clear the count', async (context) => {
+  test('F-122: counts in that state and not in the table; a success and a dead letter clear the count', async (context) => {
     const { state, failureCounts } = ownState();
     let isKnown = false;
     const desk = deskOn(context, failureCounts, () => (isKnown ? undefined : notYet()));
@@ -515,7 +515,7 @@ describe('a consumer that keeps its failure counts in its own state', () => {
     assert.deepEqual([(await desk.deadLetter())[0]?.failures, state.size], [4, 0]);
   });
 
-  test('F-122: after a lost race it counts on top of the winner, and while its state is away the message waits', async (context) => {
+  test('F-122: adds to the count of the winner after a lost race; while its state is unavailable, the message stays in the queue', async (context) => {
     const { state, failureCounts } = ownState();
     let isAway = false;
     let races = 1;

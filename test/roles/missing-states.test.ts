@@ -12,7 +12,7 @@ const instruct = (desk: Desk, orderId: string, kind: 'terminate' | 'compensate')
 
 describe('F-160: an order whose state item is missing', () => {
   for (const writesAndSendsAtomically of [true, false])
-    test(`does not continue: the next message brings it to a person, once (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
+    test(`does not continue: the next message puts it into Error, once (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
       const desk = openDesk(context, lineOf(few), { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       const pick = await desk.request();
@@ -26,7 +26,7 @@ describe('F-160: an order whose state item is missing', () => {
       assert.deepEqual(await desk.requests(), [], 'nothing is done twice');
     });
 
-  test('says up to which line its journal is known', async (context) => {
+  test('names in its fault the line up to which its journal is readable', async (context) => {
     const desk = openDesk(context, lineOf(many));
     const orderId = await submitted(desk);
     for (let step = 0; step < 20; step++) await desk.answer(await desk.request());
@@ -51,7 +51,7 @@ describe('F-160: an order whose state item is missing', () => {
     assert.deepEqual([processState, outcome, open ?? []], ['Processed', 'terminated', []]);
   });
 
-  test('F-103: has a task of its own beside those from before, and its end closes all of them', async (context) => {
+  test('F-103: has a task for the loss beside its earlier task, and its end closes both', async (context) => {
     const desk = openDesk(context, lineOf(few));
     const orderId = await submitted(desk);
     const pick = await desk.request();
@@ -68,7 +68,7 @@ describe('F-160: an order whose state item is missing', () => {
     assert.ok((await exceptionOf(exceptionIdOf(orderId, 1), desk.store))?.handling);
   });
 
-  test('is found by a person who looks at its journal, and a look changes nothing', async (context) => {
+  test('is found when a person has it rebuilt, and a dry run of the rebuild changes nothing', async (context) => {
     const desk = openDesk(context, lineOf(few));
     const orderId = await submitted(desk);
     lose(desk);
@@ -83,7 +83,7 @@ describe('F-160: an order whose state item is missing', () => {
     assert.equal((await desk.state(orderId)).processState, 'Error');
   });
 
-  test('is not mixed up with an order that is unknown', async (context) => {
+  test('is an unknown order if its order row is missing, too: nothing is announced', async (context) => {
     const desk = openDesk(context, lineOf(few));
     await submitted(desk);
     const pick = await desk.request();

@@ -50,7 +50,7 @@ describe('a message of a newer version', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processing');
   });
 
-  test('L6: is dead-lettered after waiting too long, and a person is notified what to do', async (context) => {
+  test('L6: is dead-lettered after waiting too long, and a person is notified of what to do', async (context) => {
     const desk = openDesk(context, line);
     await desk.send('wake-ups', newer({ type: 'wake-up', orderId: 'o' }));
     await desk.deliver('wake-ups');

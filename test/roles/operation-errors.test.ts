@@ -70,7 +70,7 @@ describe('an order whose operation is wrong', () => {
     assert.deepEqual([alert?.detail['type'], alert?.detail['message']], ['ProgrammingError', slipText]);
   });
 
-  test('X-51: fails after the third error too if its operation makes one try for each request', async (context) => {
+  test('X-51: also fails after the third error if its operation makes one try for each request', async (context) => {
     const { runs, state } = await blocked(context, slip, { attemptsMax: 1 });
     assert.deepEqual([runs, state.fault?.type, state.failureCount], [3, 'ProgrammingError', 2]);
   });
@@ -143,7 +143,7 @@ describe('an order whose operation is wrong', () => {
 /** Lets the scheduler send what it has announced. */
 const reachesAlerts = (system: Awaited<ReturnType<typeof started>>): Promise<unknown> => system.clock.advance(1_000);
 
-describe('an order without answers', () => {
+describe('an order whose step gets no result in time', () => {
   test('F-53: says in its fault, its alert and its history how the last attempt failed', async (context) => {
     const { system, orderId, state } = await blocked(context, away, { attemptsMax: 2 });
     const heard = new RegExp(`The last attempt failed: ${awayText}$`);
@@ -165,7 +165,7 @@ describe('an order without answers', () => {
     assert.match(`${state.fault?.message}`, new RegExp(`The last attempt failed: ${answers.at(-1)}$`));
   });
 
-  test('F-53: says that no reply came if its agent is silent', async (context) => {
+  test('F-53: if its agent is silent, says in its fault and its alert that no reply came', async (context) => {
     const { system, state } = await blocked(context, () => new Promise(() => {}));
     assert.match(`${state.fault?.message}`, /The agent sent no reply: the tries took too long, or the agent does not run\.$/);
     await reachesAlerts(system);
@@ -173,7 +173,7 @@ describe('an order without answers', () => {
     assert.match(String(alert?.detail['message']), /The agent sent no reply: the tries took too long, or the agent does not run\.$/);
   });
 
-  test('F-53: remembers an earlier failure when the last attempt stays silent', async (context) => {
+  test('F-53: if its agent is silent about the last attempt, names an earlier failure in its fault', async (context) => {
     let tried = 0;
     const { state } = await blocked(context, () => (++tried <= 2 ? away() : new Promise(() => {})), { attemptsMax: 2 });
     assert.match(`${state.fault?.message}`, new RegExp(`The last failure that the agent reported: ${awayText}$`));

@@ -35,7 +35,7 @@ describe('the option people', () => {
     assert.deepEqual(await taskOfQuestion(context, claims, { dueSeconds: 30 }), { ...claims, dueSeconds: 30 });
   });
 
-  test('leaves the time until a task is due to TASK_DUE_SECONDS where it does not say', async (context) => {
+  test('takes the time until a task is due from TASK_DUE_SECONDS if it names none', async (context) => {
     const plain = { group: undefined, every: undefined, escalateTo: undefined };
     assert.deepEqual(await taskOfQuestion(context, undefined, undefined), { ...plain, dueSeconds: 14_400 });
     assert.deepEqual(await taskOfQuestion(context, undefined, undefined, { TASK_DUE_SECONDS: '90' }), { ...plain, dueSeconds: 90 });
@@ -61,7 +61,7 @@ describe('the option people', () => {
     assert.equal(steeringText(asking(claims, claims)), steeringText(asking(undefined, undefined)));
   });
 
-  test('with a wrong field is refused with its name and what it may be', () => {
+  test('is refused if a field is wrong, with the name of the field and what it may be', () => {
     const problems = (people: object) => check({ ...asking(undefined, undefined), people }).map(({ message }) => message);
     assert.deepEqual(problems(claims), []);
     assert.match(problems({ group: '' }).join(), /^people\.group is ""; it must be a text of 1 to 64 characters\.$/);

@@ -112,7 +112,7 @@ describe('a message that crashes its process', () => {
 });
 
 describe('a message that is delivered several times in parallel', () => {
-  test('F-110, S25: is not given up while one delivery is at work, but is after that process crashes', async (context) => {
+  test('F-110, S25: is not given up while one delivery is handled, but is after the process of that delivery crashes', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     const judge = createFailurePolicy(desk.system);
     await submitted(desk);

@@ -27,7 +27,7 @@ describe('a dead letter', () => {
     ['of 256 KiB that doubles in size as JSON', '\\"'.repeat(128 * 1024)],
     ['with characters of every kind', '{"ﬀ": "\u0000\u2028\u202e😀\ufeff"'],
   ] as const)
-    test(`S25: a dead letter keeps a message ${what} byte for byte, and fits its record`, async (context) => {
+    test(`S25: keeps a message ${what} byte for byte, and fits its record`, async (context) => {
       const desk = openDesk(context, lineOf({ pick: nothing }));
       await desk.send(requests, body);
       assert.equal(await desk.deliver(requests), 0);
@@ -36,7 +36,7 @@ describe('a dead letter', () => {
       assert.ok(Buffer.byteLength(JSON.stringify(JSON.stringify(deadLetterDocument(deadLetter)))) < itemBytesMax);
     });
 
-  test('S25: a dead letter keeps the beginning and the original length of a message beyond the size limit', async (context) => {
+  test('S25: keeps the beginning and the original length of a message beyond the size limit', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     const body = noise(1_000_000);
     await desk.send(requests, body);
@@ -145,7 +145,7 @@ test('S24, S25: when a client forges the envelope of a dead submission, the mess
   );
 });
 
-test('S24: the failure count of a submission is no proof of an envelope, whatever its client and its key are', async (context) => {
+test('S24: the failure count of a submission does not prove that an envelope is genuine, whatever its client and its key are', async (context) => {
   const desk = openDesk(context, lineOf({ pick: nothing }), {
     around: ({ store }) => ({ store: { ...store, client: () => Promise.reject(new TypeError('x is not a function')) } }),
   });

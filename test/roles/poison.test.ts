@@ -43,7 +43,7 @@ const tracksOf = (desk: Desk): Promise<readonly unknown[]> =>
   desk.store.documents('TRACK#worker', undefined, 10).then((all) => all.map(({ id, content }) => [id, content['failures']]));
 
 describe('a message whose content cannot be processed', () => {
-  test('F-109: has each failure counted in a record of its conversation, which is its step', async (context) => {
+  test('F-109: has each failure counted in the record of its conversation, that is, of its step', async (context) => {
     const desk = deskWhose(context, 9);
     const orderId = await submitted(desk);
     for (const failures of [1, 2, 3]) {
@@ -173,7 +173,7 @@ describe('a message whose content cannot be processed', () => {
     assert.equal((await strict.deadLetter()).length, 1);
   });
 
-  test('F-121: includes a message that meets a program error in the middle of a write', async (context) => {
+  test('F-121: is also one that meets a programming error in the middle of a write', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }), {
       around: ({ store }) => ({ store: { ...store, update: () => Promise.reject(new TypeError('x is not a function')) } }),
     });
@@ -183,7 +183,7 @@ describe('a message whose content cannot be processed', () => {
     assert.deepEqual((await tracksOf(desk)).length, 1);
   });
 
-  test('X-27: does not include a message that met an outage', async (context) => {
+  test('X-27: is not one that met an outage', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }), {
       around: ({ store }) => ({
         store: { ...store, update: () => Promise.reject(new TypeError('fetch failed', { cause: 'ECONNRESET' })) },
@@ -207,7 +207,7 @@ describe('a message whose content cannot be processed', () => {
   });
 });
 
-describe('a message that is refused by its content', () => {
+describe('a message that is refused because of its content', () => {
   test('F-113, F-116: when a request has an unknown type, it is answered with an error on its first delivery and not counted', async (context) => {
     const desk = deskWhose(context, 0);
     await submitted(desk);
@@ -281,10 +281,10 @@ describe('a malformed message and the drop list of its channel', () => {
     reply: (desk: Desk, request: Request) => ({ ...replyTo(request, ok(), desk.clock.now()), sentAt: 'now' }),
   };
   const rows = [
-    ['a heartbeat is kept if the list is empty', [], 'heartbeat', ['heartbeat']],
+    ['a heartbeat is dead-lettered if the list is empty', [], 'heartbeat', ['heartbeat']],
     ['a reply is dropped if the list names it', ['reply'], 'reply', []],
-    ['a heartbeat is kept if only the default list names it', ['reply'], 'heartbeat', ['heartbeat']],
-    ['a reply is kept if the list does not name it', ['heartbeat'], 'reply', ['reply']],
+    ['a heartbeat is dead-lettered if only the default list names it', ['reply'], 'heartbeat', ['heartbeat']],
+    ['a reply is dead-lettered if the list does not name it', ['heartbeat'], 'reply', ['reply']],
   ] as const;
 
   for (const [what, drop, type, kept] of rows) {

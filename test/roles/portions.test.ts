@@ -19,7 +19,7 @@ import {
 import * as z from 'zod';
 import { journalOf, ok, openDesk, submitted } from './support.ts';
 
-describe('an order with more work due together than one write holds', () => {
+describe('an order with more work due at once than one write can hold', () => {
   const worker = defineAgent('worker', {
     read: operation({ input: z.object({}), output: z.string(), run: () => '' }),
     pack: operation({ input: z.object({ total: z.number() }), output: z.object({}), run: () => ({}) }),

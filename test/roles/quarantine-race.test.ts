@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { StoreRefusesError } from '#ports/errors';
 import { lineOf, openDesk, stepsNamed, submitted } from './support.ts';
 
-test('X-48, F-58: when another write comes before the quarantine of an order, the scheduler applies the reply to that write, and the order is in Error', async (context) => {
+test('X-48, F-58: when another write comes before the quarantine of an order, the scheduler applies the reply to the record of that write, and the order is in Error', async (context) => {
   let refused = 0;
   let isRaced = false;
   const desk = openDesk(context, lineOf(stepsNamed('pick')), {

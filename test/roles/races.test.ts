@@ -133,7 +133,7 @@ describe('an order whose lease another host holds', () => {
     assert.equal((await desk.request()).orderId, other.orderId);
   });
 
-  test('F-26: has two messages on two nodes both processed, the second on the state that the first left', async (context) => {
+  test('F-26: has two messages on two hosts applied one after the other, the second to the state that the first left', async (context) => {
     const step = operation({ input: z.object({}), output: z.object({}), run: () => ({}) });
     const worker = defineAgent('worker', { left: step, right: step, last: step });
     const app = defineApp({

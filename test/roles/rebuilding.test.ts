@@ -178,7 +178,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
     assert.ok((await journalOf(desk, orderId)).every(({ type }) => type !== 'InstanceRebuilt'));
   });
 
-  test('F-160: when a message finds it lost and changes nothing, the rebuilt state is stored all the same', async (context) => {
+  test('F-160: when its state is lost and a message changes nothing in it, the rebuilt state is stored all the same', async (context) => {
     const desk = openDesk(context, app);
     const { orderId } = await shipping(desk);
     const before = decodeInstance(await desk.state(orderId));
@@ -200,7 +200,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
     assert.deepEqual([outcome, fault, desk.announced()], ['completed', null, []]);
   });
 
-  test('F-29: when it was in Error before the damage, but not if it was resubmitted, because those idempotency keys may be unknown', async (context) => {
+  test('F-29: when it was in Error before the damage, but not if it was resubmitted, because the idempotency keys of that resubmission may be unknown', async (context) => {
     const desk = openDesk(context, app);
     const blockedOrder = async (): Promise<string> => {
       const orderId = await submitted(desk);

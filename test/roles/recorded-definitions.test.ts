@@ -81,7 +81,7 @@ describe('the recorded definition of a workflow version', () => {
     );
   });
 
-  test('S20: is compared by hash without a place if it is too large to be recorded whole', async (context) => {
+  test('S20: is compared by its hash, without naming a place, if it is too large to be recorded whole', async (context) => {
     const desk = openDesk(context, lineOf({ a: nothing }));
     const [line = assert.fail()] = desk.app.workflows;
     const large = (length: number) => [{ ...line, root: { ...line.root, note: 'x'.repeat(length) } }];

@@ -27,7 +27,7 @@ const buy = defineWorkflow('buy', { version: 1, order: Item, toOperator: [Broken
 const rescue = defineWorkflow('rescue', { version: 1, order: z.looseObject({}) }, () => worker.rescue({}).noUndo());
 const app = defineApp({ workflows: [buy, rescue], agents: [worker] });
 
-test('F-166, F-165: a scope is canceled and undone, without suspension, before the manager has another order handle its exception', async (context) => {
+test('F-166, F-165: a scope is canceled and undone, without suspension, before the exception manager has another order handle its exception', async (context) => {
   const desk = openDesk(context, app);
   const action = { kind: 'handle', workflow: 'rescue', control: 'none' } as const;
   const event = { kind: 'exception', type: 'Broken' } as const;

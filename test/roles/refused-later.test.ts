@@ -127,7 +127,7 @@ describe('an agent that refuses a request whose effect an earlier attempt may ha
     assert.deepEqual([(await state()).processState, charged.length], ['Error', 1]);
   });
 
-  test('X-20: when it never began under its key, the refusal is definite, and it runs under a new key', async (context) => {
+  test('X-20: when an at-most-once operation never began under its key, the refusal is definite, and it runs under a new key', async (context) => {
     const { charged, deploy, serve, apply, again, instruct, state } = await ordered(context, { atMostOnce: true, firstBy: strict });
     assert.deepEqual(faultsIn(await serve()), definite);
     await again();
@@ -140,7 +140,7 @@ describe('an agent that refuses a request whose effect an earlier attempt may ha
     assert.deepEqual([(await state()).outcome, charged.length], ['completed', 1]);
   });
 
-  test('F-44: when it is resubmitted under a new key and refused again, the refusal is definite and needs no confirmation', async (context) => {
+  test('F-44: when a step is resubmitted under a new key and refused again, the refusal is definite and needs no confirmation', async (context) => {
     const { serve, apply, instruct, state } = await ordered(context, { firstBy: strict });
     assert.deepEqual(faultsIn(await serve()), definite);
     await apply();
@@ -151,7 +151,7 @@ describe('an agent that refuses a request whose effect an earlier attempt may ha
     assert.equal((await state()).outcome, 'compensated');
   });
 
-  test('S11: when a process crashed over a message, its redelivery does not count as the first request', async (context) => {
+  test('S11: when a process crashed while it handled a request, the redelivery does not count as the first request', async (context) => {
     const { deploy, serve, desk } = await ordered(context);
     await desk().queues.receive('bank-requests', { max: 1, visibilityMs: 5_000, waitMs: 0 });
     await desk().clock.advance(6_000);
@@ -160,10 +160,10 @@ describe('an agent that refuses a request whose effect an earlier attempt may ha
   });
 
   for (const [what, change] of [
-    ['requeued by its agent, because its service was away', { requeued: 1 }],
-    ['only a confirmation', { confirming: true }],
+    ['was requeued by its agent, because the service was unavailable,', { requeued: 1 }],
+    ['only confirms an outcome', { confirming: true }],
   ] as const)
-    test(`S11: when the first request of a step is ${what}, it does not count as the first request either`, async (context) => {
+    test(`S11: a request that ${what} does not count as the first request of its step`, async (context) => {
       const { deploy, serve, desk } = await ordered(context);
       const [request] = (await desk().take('bank-requests')) as unknown as readonly Request[];
       await desk().send('bank-requests', { ...request, ...change });

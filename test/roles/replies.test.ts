@@ -24,7 +24,7 @@ async function firstRequest(context: TestContext, options: DeskOptions = {}): Pr
 const good = ok({ id: 'r-1' });
 
 describe('a reply is accepted', () => {
-  test('F-38: when it is valid and in time: the step closes and the order continues to its end', async (context) => {
+  test('F-38: when it is valid and in time: its step closes and the order continues to its end', async (context) => {
     const { desk, orderId, request } = await firstRequest(context);
     await desk.answer(request, good, { agent: 'first' });
     await desk.answer(await desk.request('second'), good, { agent: 'second' });

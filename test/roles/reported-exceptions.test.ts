@@ -36,7 +36,7 @@ const standing = async (desk: Desk, orderId: string) => {
 };
 
 describe('an exception from outside', () => {
-  test('F-164: without a rule it stops the order before a person; after a resubmission the step at work still takes its answer', async (context) => {
+  test('F-164: without a rule it blocks the order; after a resubmission the reply to the step at work still counts', async (context) => {
     const { desk, orderId } = await ordered(context);
     const atWork = await desk.request();
     assert.partialDeepStrictEqual(await report(desk, orderId, { path: 'order/two' }), { outcome: 'done', exception: 1 });
@@ -72,7 +72,7 @@ describe('an exception from outside', () => {
     assert.equal(await taskIn(desk, orderId), undefined);
   });
 
-  test('F-138: about a step that has not begun, a rule has it left out, and the order completes without it', async (context) => {
+  test('F-138: about a step that has not begun: a rule skips that step, and the order completes without it', async (context) => {
     const { desk, orderId } = await ordered(context, { id: 'leave-out', action: { kind: 'skip', output: {} } });
     const atWork = await desk.request();
     await report(desk, orderId, { path: 'order/three' });
@@ -85,7 +85,7 @@ describe('an exception from outside', () => {
     assert.deepEqual(await requested(desk), []);
   });
 
-  test('F-164: about the whole order, a rule undoes it', async (context) => {
+  test('F-164: about the whole order: a rule undoes the order', async (context) => {
     const { desk, orderId } = await ordered(context, { id: 'undo', action: { kind: 'compensate' } });
     const atWork = await desk.request();
     await report(desk, orderId);
@@ -95,7 +95,7 @@ describe('an exception from outside', () => {
     assert.partialDeepStrictEqual(await exceptionIn(desk, orderId), { path: null, handling: { by: 'rule', id: 'undo', control: 'none' } });
   });
 
-  test('F-164: on an order in Error it is recorded with the task there, changes nothing else, and is handled with it', async (context) => {
+  test('F-164: on an order in Error it is recorded with the open task, changes nothing else, and is handled with that task', async (context) => {
     const { desk, orderId } = await ordered(context);
     await desk.answer(await desk.request(), failed('Declined', 'no money'));
     const before = await standing(desk, orderId);
@@ -113,7 +113,7 @@ describe('an exception from outside', () => {
     assert.partialDeepStrictEqual(await taskIn(desk, orderId), { state: 'resolved' });
   });
 
-  test('F-164: on a suspended order it opens a task of its own, which is over when the order goes on', async (context) => {
+  test('F-164: on a suspended order it opens a task of its own, which is resolved when the order goes on', async (context) => {
     const { desk, orderId } = await ordered(context);
     await give(desk, orderId, { kind: 'suspend', ...person });
     await report(desk, orderId);
@@ -136,7 +136,7 @@ describe('an exception from outside', () => {
     assert.partialDeepStrictEqual(await standing(desk, orderId), { processState: 'Processed', outcome: 'canceled' });
   });
 
-  test('F-164: an order that has not begun does not begin, until a person resubmits it', async (context) => {
+  test('F-164: about an order that has not begun: the order begins only after a person has resubmitted it', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one')), { variables: { CLAIM_ON_SUBMIT: 'off' } });
     const orderId = await submitted(desk);
     assert.equal((await desk.state(orderId)).processState, 'Pending');
@@ -180,7 +180,7 @@ describe('an exception from outside', () => {
     assert.match(String((await taskIn(desk, orderId, 2))?.text), /would suspend the order, but it is in Error/);
   });
 
-  test('F-164: a finished order refuses it, and so does one with five that nobody has handled', async (context) => {
+  test('F-164: a finished order refuses it, and so does an order with five exceptions that nobody has handled', async (context) => {
     const { desk, orderId } = await ordered(context);
     for (let turn = 0; turn < 6; turn++) assert.equal((await report(desk, orderId)).outcome, 'done');
     const sixth = await report(desk, orderId);

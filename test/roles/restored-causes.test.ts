@@ -72,7 +72,7 @@ const closedByRestore = { exception: 'supervisor', task: 'resolved', reason: 'Th
 const open = { exception: 'open', task: 'open', reason: undefined };
 
 describe('X-37: the causes since the backup of a restored order', () => {
-  test('An order at work that had stopped since has its exception and its task closed, and gives their number to no other cause', async (context) => {
+  test('an order at work that was blocked after the backup has its exception and its task closed, and their number is not used again', async (context) => {
     const { desk, orderId } = await ordered(context);
     const backup = await desk.state(orderId);
     await desk.answer(await desk.request(), failed('Closed'));
@@ -86,7 +86,7 @@ describe('X-37: the causes since the backup of a restored order', () => {
     assert.deepEqual([await standing(desk, orderId, 1), await standing(desk, orderId, 2)], [closedByRestore, open]);
   });
 
-  test('F-103: a finished order whose undo for its caller keeps failing since has that cause closed and stays finished', async (context) => {
+  test('F-103: a finished order whose undo for its caller failed after the backup has that cause closed and stays finished', async (context) => {
     const { desk, finished } = await finishedOrder(context);
     await restore(desk, finished, writtenSince(finished, opened(finished, { ...cause, name: 'undo/order/charge', isUndo: true }, 5)));
     assert.deepEqual(await standing(desk, finished.orderId, 1), closedByRestore);
@@ -94,7 +94,7 @@ describe('X-37: the causes since the backup of a restored order', () => {
     assert.deepEqual({ processState, outbox, worklist, causes }, { processState: 'Processed', outbox: [], worklist: null, causes: 1 });
   });
 
-  test('F-152: a finished order that is inconsistent since keeps the exception until a person acknowledges it', async (context) => {
+  test('F-152: a finished order that became inconsistent after the backup keeps the exception until a person acknowledges it', async (context) => {
     const { desk, finished } = await finishedOrder(context);
     const { orderId } = finished;
     await restore(desk, finished, writtenSince(finished, reported(finished, cause, 5)));
@@ -103,7 +103,7 @@ describe('X-37: the causes since the backup of a restored order', () => {
     assert.partialDeepStrictEqual(await standing(desk, orderId, 1), { exception: 'person', task: 'resolved' });
   });
 
-  test('A cause whose records wait in the outbox of the order in use is stored and closed', async (context) => {
+  test('a cause whose records are still in the outbox is stored and closed', async (context) => {
     let isDown = false;
     const desk = openDesk(context, app, {
       writesAndSendsAtomically: false,
@@ -126,7 +126,7 @@ describe('X-37: the causes since the backup of a restored order', () => {
     );
   });
 
-  test('An order without a cause since is restored as it was', async (context) => {
+  test('an order without a cause since the backup is restored as it was', async (context) => {
     const { desk, orderId } = await ordered(context);
     await desk.answer(await desk.request(), failed('Closed'));
     const backup = await desk.state(orderId);

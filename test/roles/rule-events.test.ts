@@ -113,7 +113,7 @@ describe('F-125: an event that is no exception', () => {
     assert.deepEqual(await actedIn(desk, orderId), ['limit raise']);
   });
 
-  test('data: a condition that throws stops the order before a person', async (context) => {
+  test('data: a condition that throws blocks the order', async (context) => {
     const desk = openDesk(context, waiting());
     await put(desk, {
       id: 'broken',
@@ -223,7 +223,7 @@ describe('a time that a rule is about', () => {
     assert.equal((await desk.state(orderId)).outcome, 'compensated');
   });
 
-  test('order-age: a sweep wakes an order that waits since before the rule, and only once', async (context) => {
+  test('order-age: a sweep wakes an order that was waiting before the rule existed, and wakes it once', async (context) => {
     const desk = openDesk(context, waiting());
     const orderId = await submitted(desk);
     await desk.answer(await desk.request(), ok({ price: 1 }));
@@ -238,7 +238,7 @@ describe('a time that a rule is about', () => {
     assert.equal(decodeInstance(await desk.state(orderId)).rules?.wakeAt, undefined);
   });
 
-  test('order-age: an order in Error is undone when it is too old, and its task is over', async (context) => {
+  test('order-age: an order in Error is undone when it is too old, and its task is resolved', async (context) => {
     const { desk, orderId } = await ordered(context, {
       id: 'old',
       event: { kind: 'order-age', afterSeconds: 600 },

@@ -69,7 +69,7 @@ describe('F-104: a rule ties a compensation to a step that has no undo', () => {
     assert.deepEqual(await actedIn(desk, orderId), [['fetch-back', action]]);
   });
 
-  test('a false condition, a dry run or no rule leaves the step without an undo', async (context) => {
+  test('a false condition, a rule in dry-run or no rule leaves the step without an undo', async (context) => {
     for (const [given, total] of [
       [fetchBack, 100],
       [{ ...fetchBack, mode: 'dry-run' }, 200],
@@ -81,7 +81,7 @@ describe('F-104: a rule ties a compensation to a step that has no undo', () => {
     }
   });
 
-  test('a dry run says in the history what it would have undone, when the order is undone', async (context) => {
+  test('a rule in dry-run notes in the history what it would have undone, when the order is undone', async (context) => {
     const { desk, orderId, compensate } = await shipped(context, { ...fetchBack, mode: 'dry-run' });
     const wouldHave = async () => (await journalOf(desk, orderId)).flatMap((fact) => (fact.type === 'RuleWouldHave' ? [fact.action] : []));
     assert.deepEqual(await wouldHave(), []);
@@ -89,7 +89,7 @@ describe('F-104: a rule ties a compensation to a step that has no undo', () => {
     assert.deepEqual(await wouldHave(), [{ kind: 'compensate-with', agent: 'worker', operation: 'fetch', input: { parcel: 'p-7' } }]);
   });
 
-  test('a condition that throws is an undo that waits for a person', async (context) => {
+  test('an undo whose condition throws waits for a person', async (context) => {
     const { desk, orderId, compensate } = await shipped(context, { ...fetchBack, condition: '1 / (order.item.size() - 3) > 0' });
     await compensate();
     assert.deepEqual(await nextOperation(desk), []);

@@ -29,7 +29,7 @@ describe('a workflow that is edited under the same version while an order runs',
     ['the running step is renamed', ['a', 'b'], ['a', 'c'], 1],
   ];
   for (const [what, before, edited, answers] of edits)
-    test(`S20: ${what}: the order stops for an operator, and completes with the original definition`, async (context) => {
+    test(`S20: ${what}: the order is blocked, and completes with the original definition`, async (context) => {
       const { desk, orderId, request, after } = await underWay(context, before, answers);
       await desk.clock.advance(rolloutMs);
       const other = after(edited);

@@ -26,12 +26,12 @@ const faultsOf = async (...options: Parameters<typeof confirmation>) => {
 };
 
 describe('an agent that confirms an outcome', () => {
-  test('S11: looks it up by the idempotency key, and a found effect was done', async (context) => {
+  test('S11: looks the effect up by its idempotency key, and replies that it was made if the lookup finds it', async (context) => {
     const { results, ran } = await confirmation(context, { lookup: (key) => ({ id: key }) }, { idempotencyKey: 'k-1' });
     assert.deepEqual([results, ran], [[{ status: 'succeeded', output: { id: 'k-1' } }], 0]);
   });
 
-  test('S11: replies definitely that it was not done when nothing is found', async (context) => {
+  test('S11: replies definitely that the effect was not made when the lookup finds nothing', async (context) => {
     assert.deepEqual(await faultsOf(context, { lookup: async () => undefined }), [['NotDone', true, false]]);
   });
 

@@ -69,7 +69,7 @@ describe('an output that is too large', () => {
     });
   }
 
-  test('S23: does not include one of exactly the limit', async (context) => {
+  test('S23: is larger than the limit: an output of exactly the limit is accepted', async (context) => {
     const { desk } = await answered(context, limits.outputBytesMax);
     assert.equal((await desk.request()).path, 'order/pack');
   });
@@ -165,7 +165,7 @@ describe('a state that would be too large', () => {
   });
 
   for (const { writesAndSendsAtomically, how } of modes)
-    test(`S23: one output within the limit does not cause it, because its journal line is paged out (${how})`, async (context) => {
+    test(`S23: is not caused by one output within the limit, because its journal line is paged out (${how})`, async (context) => {
       const desk = openDesk(context, both, { writesAndSendsAtomically });
       const orderId = await submitted(desk, { item: 'tea' }, { workflow: 'hoard' });
       const output = 'x'.repeat(limits.outputBytesMax - 2);

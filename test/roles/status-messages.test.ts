@@ -198,7 +198,7 @@ describe('the submitter learns', () => {
 });
 
 describe('a response queue that does not accept messages', () => {
-  test('F-07: delays no order, and gets the missed messages when it is back', async (context) => {
+  test('F-07: delays no order, and gets the missed messages when it accepts messages again', async (context) => {
     let away = true;
     const desk = await withListener(context, { writesAndSendsAtomically: false, around: sendingFails(channel, () => away) });
     const orderId = await submitted(desk, tea, listened);

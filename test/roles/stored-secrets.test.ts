@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { cardsIn, confirmedIn, eraseAll, openedWithFile, openShop, ordersInTrouble, storedIn } from '../support/stored-secrets.ts';
 import { temporaryFolder } from './support.ts';
 
-test('A9, S24: no card of fifty orders in trouble is stored in any form, no stored hash confirms one, and after an erasure no key opens one', async (context) => {
+test('A9, S24: no card of fifty orders in trouble is stored in a readable form, no stored hash confirms a card, and after an erasure no key opens one', async (context) => {
   const folder = temporaryFolder(context);
   const trouble = await ordersInTrouble(50, openShop(context, folder));
   const { desk, orders, others } = trouble;

@@ -92,7 +92,7 @@ describe('a sender that is a role', () => {
       assert.equal(await posted(context, 'AROAX:*', stranger), 0, stranger);
   });
 
-  test('F-01: a registered session is compared as a whole, and "*" elsewhere means itself', async (context) => {
+  test('F-01: a registered session is compared as a whole, and "*" at any other place matches only itself', async (context) => {
     assert.equal(await posted(context, 'AROAX:session1', 'AROAX:session1'), 1);
     for (const [registered, senderId] of [
       ['AROAX:session1', 'AROAX:session2'],
@@ -265,11 +265,11 @@ describe('an order that is refused', () => {
   });
 
   for (const [what, more] of [
-    ['without a response queue', {}],
-    ['with the response queue of another client', { responseChannel: 'redress-response-other' }],
-    ['with a URL for a queue', { responseChannel: 'https://evil.example/1/q' }],
+    ['is missing', {}],
+    ['belongs to another client', { responseChannel: 'redress-response-other' }],
+    ['is a URL', { responseChannel: 'https://evil.example/1/q' }],
   ] as const) {
-    test(`F-07: ${what} it is dead-lettered with the errors, and no message is sent there`, async (context) => {
+    test(`F-07: is dead-lettered with the errors if its response queue ${what}, and no message is sent`, async (context) => {
       const desk = await refused(context, { ...submission, order: { item: 7 }, ...more });
       const [deadLetter] = await desk.deadLetter();
       assert.match(String(deadLetter?.reason), /^The submission was refused: .*\/order\/item /);

@@ -45,7 +45,7 @@ describe('an order is submitted', () => {
     assert.deepEqual(await statuses(), ['order/pick Executing', 'order/pack Initialized']);
   });
 
-  test('S23, F-06: when it exceeds the size limit with all numbers written out, it is refused on every path', async (context) => {
+  test('S23, F-06: when it exceeds the size limit with all numbers written out, it is refused and not stored', async (context) => {
     const desk = openDesk(context, line);
     const refused = await desk.submit({ ...tea, grid: Array.from({ length: 13_000 }, () => 1e20) });
     assert.equal(refused.outcome === 'invalid' ? refused.problems[0]?.code : refused.outcome, 'too-large');
@@ -163,7 +163,7 @@ describe('the same submission again', () => {
     assert.deepEqual([countIn(desk, 'orders'), countIn(desk, 'states'), desk.messages('worker-requests').length], [1, 1, 1]);
   });
 
-  test('F-10: may have its fields in another order', async (context) => {
+  test('F-10: may have its fields in another sequence', async (context) => {
     const free = freeForm();
     const desk = openDesk(context, free);
     await submitted(desk, { a: 1, b: { c: [1, { d: 2, e: 3 }], f: null } }, { key: 'k' });

@@ -58,7 +58,7 @@ describe('the verdict about an instruction that resolved a task', () => {
     });
   }
 
-  test('is failed-otherwise for any other exception first', async (context) => {
+  test('is failed-otherwise if an exception of another fingerprint comes first', async (context) => {
     const { desk, orderId, task } = await blocked(context);
     await instruct(desk, orderId, { kind: 'resubmit' });
     await desk.answer(await desk.request(), failed('Wet', 'shelf 17 is wet'));
@@ -76,7 +76,7 @@ describe('the verdict about an instruction that resolved a task', () => {
     assert.equal((await other.task())?.verified, undefined);
   });
 
-  test('the verdict on a task is passed: after skip when the next activity succeeds, after compensate when the order ends compensated', async (context) => {
+  test('is passed after skip when the next activity succeeds, and after compensate when the order ends compensated', async (context) => {
     const skipped = await blocked(context);
     await instruct(skipped.desk, skipped.orderId, { kind: 'skip', output: {}, effect: 'none' });
     assert.equal((await skipped.task())?.verified, 'running');
@@ -91,7 +91,7 @@ describe('the verdict about an instruction that resolved a task', () => {
     [ok(), 'passed'],
     [failed('Broken', 'shelf 17 is empty'), 'failed-again'],
   ] as const)
-    test(`is ${verdict} after a restart by what the same step does in the new order`, async (context) => {
+    test(`is ${verdict} after a restart if the same step ${verdict === 'passed' ? 'succeeds' : 'fails'} in the new order`, async (context) => {
       const { desk, orderId, task } = await blocked(context);
       await instruct(desk, orderId, restart);
       assert.equal((await task())?.verified, 'running');

@@ -11,7 +11,7 @@ const line = defineWorkflow('line', { version: 1, order: z.object({ item: z.stri
   sequence(worker.pay({ item: order.item }).within(15).noUndo()),
 );
 
-test('F-37, S15: when a step has a time limit, its late attempts count, and the end of the limit does not', async (context) => {
+test('F-37, S15: when a step has a time limit, its late attempts count as failures, and the end of the limit does not', async (context) => {
   const desk = openDesk(context, defineApp({ workflows: [line], agents: [worker] }));
   const orderId = await submitted(desk);
   const passes = async (ms: number) => {

@@ -62,7 +62,7 @@ const isUndone = (requested: readonly string[]) => requested.filter((each) => ea
 
 for (const writesAndSendsAtomically of [true, false]) {
   describe(`pages of undo entries beside the state (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, () => {
-    test('F-100, F-101: let a scope of a long order be undone alone and later the rest, newest first, with a state as small as at the start', async (context) => {
+    test('F-100, F-101: let one scope of a long order be undone first and all other effects later, newest first, with a state as small as at the start', async (context) => {
       const desk = openDesk(context, app, { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       const { requested, largest } = await live(desk, orderId);

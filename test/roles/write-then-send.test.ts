@@ -179,7 +179,7 @@ describe('writing first, then sending', () => {
     assert.equal(desk.telemetry.counts()['raceLost'], undefined);
   });
 
-  test('S5: such a write has also succeeded if another host has written since', async (context) => {
+  test('S5: a write that is refused because its own first attempt was stored has succeeded, even if another host has written since', async (context) => {
     const around = updating(async (store, state, ...rest) => {
       await store.update(state, ...rest);
       const head = await store.head(state.orderId);
@@ -302,7 +302,7 @@ describe('a redelivered message', () => {
     assert.equal(desk.announced().length, 2, 'the bus has these ids already');
   });
 
-  test('F-28: sends the first request if it is a wake-up whose claim was written without a send', async (context) => {
+  test('F-28: sends the first request if it is a wake-up whose claim was written, but whose request was not sent', async (context) => {
     let dead = false;
     const { desk, since } = apart(context, { around: sendingFails('worker-requests', () => dead), variables: { CLAIM_ON_SUBMIT: 'off' } });
     const orderId = await submitted(desk);
@@ -317,7 +317,7 @@ describe('a redelivered message', () => {
     assert.deepEqual([(await desk.request()).path, (await desk.state(orderId)).failureCount], ['order/one', 0]);
   });
 
-  test('F-42: does not send again what a later write has overtaken', async (context) => {
+  test('F-42: does not send again what a later write has made obsolete', async (context) => {
     const { desk, since } = apart(context);
     await submitted(desk);
     const first = await desk.request();

@@ -6,7 +6,7 @@ import { instrumented } from '#testing/world/instrumented-ports';
 import { startBulk } from './support.ts';
 
 describe('a process that works on bulk runs', () => {
-  test('X-17: returns after an error only when the calls about all orders of its runs have ended', async () => {
+  test('X-17: reports an error only after its calls about all orders of its runs have ended', async () => {
     const { created, work, run, ordersInError, store } = startBulk();
     await ordersInError(3);
     const id = await created({ start: true });

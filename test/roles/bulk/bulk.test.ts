@@ -87,7 +87,7 @@ describe('a bulk run', () => {
     assert.equal((await run(id)).state, 'running');
   });
 
-  test('W-07: has more orders unverified than its canary has, once the canary has passed', async () => {
+  test('W-07: may have more orders without a verdict than its canary has, after a person has resumed it', async () => {
     const { created, run, work, act, ordersInError } = startBulk();
     await ordersInError(8);
     const id = await created({ canary: 2, start: true });
@@ -98,7 +98,7 @@ describe('a bulk run', () => {
     assert.partialDeepStrictEqual(await run(id), { state: 'done', applied: 8, left: 0, verified: { running: 8 } });
   });
 
-  test('W-07: after a passed canary, too, at most stopAfterFailures orders are without a verdict', async () => {
+  test('W-07: has at most stopAfterFailures orders without a verdict, also after its canary', async () => {
     const { created, run, work, act, ordersInError } = startBulk();
     await ordersInError(12);
     const id = await created({ canary: 2, stopAfterFailures: 3, start: true, ratePerSecond: 4 });
@@ -115,7 +115,7 @@ describe('a bulk run', () => {
     assert.equal(Math.max(...unverified), 3);
   });
 
-  test('stops when so many orders have failed again, and never has more than so many unverified', async () => {
+  test('stops when stopAfterFailures orders have failed again, and never has more orders than that without a verdict', async () => {
     const { created, run, work, ordersInError } = startBulk();
     await ordersInError(6);
     const unverified: number[] = [];
@@ -137,7 +137,7 @@ describe('a bulk run', () => {
     assert.ok(Math.max(...unverified) <= 2);
   });
 
-  test('tells whether the orders have passed, or failed again, or otherwise', async () => {
+  test('counts the orders that have passed, failed again or failed otherwise', async () => {
     const { created, run, work, ordersInError, answer } = startBulk();
     await ordersInError(3);
     const id = await created({ start: true });
@@ -153,7 +153,7 @@ describe('a bulk run', () => {
     assert.deepEqual((await run(id)).verified, { running: 0, passed: 1, failedAgain: 1, failedOtherwise: 1 });
   });
 
-  test('waits while the breaker of an agent that it needs is open, and goes on by itself', async () => {
+  test('waits while the circuit breaker of an agent that it needs is open, and goes on when it closes', async () => {
     const { created, run, work, ordersInError, store, clock } = startBulk();
     await ordersInError(2);
     const id = await created({ start: true });
@@ -167,7 +167,7 @@ describe('a bulk run', () => {
     assert.partialDeepStrictEqual(await run(id), { state: 'done', applied: 2 });
   });
 
-  test('is paused, resumed and stopped by any operator, and nothing follows a stop', async () => {
+  test('is paused, resumed and stopped by any operator, and gives no instruction after a stop', async () => {
     const { created, run, work, act, ordersInError, ask } = startBulk();
     await ordersInError(3);
     const id = await created({});
@@ -194,7 +194,7 @@ describe('a bulk run', () => {
 });
 
 describe('a process that works on a bulk run', () => {
-  test('F-158: is followed by another one when it dies between any two calls, and no order gets the instruction twice', async () => {
+  test('F-158: is replaced by another one if it crashes between any two calls, and no order gets the instruction twice', async () => {
     for (let calls = 1; calls < 60; calls += 3) {
       const { created, run, work, ordersInError, store, running, ask } = startBulk();
       const ids = await ordersInError(2);
@@ -226,7 +226,7 @@ describe('a process that works on a bulk run', () => {
 });
 
 describe('a call that creates a bulk run', () => {
-  test('gives the same run for the same key, and refuses the key of another call', async () => {
+  test('returns the same run for the same key, and is refused with the key of another call', async () => {
     const { post } = startBulk();
     const first = await post({}, 'k');
     const again = await post({}, 'k');
@@ -235,7 +235,7 @@ describe('a call that creates a bulk run', () => {
     assert.equal((await post({ ratePerSecond: 1 }, 'k')).json.code, 'idempotency-key-reused');
   });
 
-  test('refuses an empty filter, a rate beyond 100, a literal for many orders, and an expression that does not parse', async () => {
+  test('is refused with an empty filter, a rate beyond 100, a literal for many orders, or an expression that does not parse', async () => {
     const { post, ask } = startBulk();
     const answer = (value: unknown, more = {}) => post({ instruction: { kind: 'resubmit', answer: value }, ...more });
     for (const body of [{ filter: {} }, { ratePerSecond: 101 }, { ratePerSecond: 0 }, { canary: 0 }, { instruction: { kind: 'odd' } }])

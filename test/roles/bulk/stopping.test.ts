@@ -4,7 +4,7 @@ import { createTelemetry } from '#ports/telemetry';
 import { operator, startBulk } from './support.ts';
 
 describe('a bulk run that is stopped', () => {
-  test('S35: gives an order no instruction when its process has stood still meanwhile', async () => {
+  test('S35: gives no further instruction, even if its process has paused during the stop', async () => {
     const { created, run, work, act, ordersInError, ask, store, running } = startBulk();
     const [orderId = ''] = await ordersInError(1);
     const id = await created({});
@@ -25,7 +25,7 @@ describe('a bulk run that is stopped', () => {
     assert.equal(json.items.filter(({ type }: { type: string }) => type === 'InstructionGiven').length, 0);
   });
 
-  test('F-158: is named by the run that takes its untouched orders, and a run that is not there cannot be named', async () => {
+  test('F-158: is named by the run that takes its untouched orders, and a run that does not exist cannot be named', async () => {
     const { created, post, run, work, act, ordersInError, ask } = startBulk();
     const ids = await ordersInError(2);
     const first = await created({});
@@ -40,7 +40,7 @@ describe('a bulk run that is stopped', () => {
     assert.deepEqual([status, json.errors[0].pointer, json.errors[0].code], [422, '/continues', 'no-such-run']);
   });
 
-  test('S36: counts what its check has refused, although the process of the check stood still or has died', async () => {
+  test('S36: counts the orders that its check has refused, even if the process of the check paused or crashed', async () => {
     for (const end of ['stood still', 'died before', 'died after']) {
       const { created, run, items, work, act, store, running } = startBulk();
       const id = await created({ filter: { ids: ['ord_nobody', 'ord_none'] } });
@@ -62,7 +62,7 @@ describe('a bulk run that is stopped', () => {
     }
   });
 
-  test('S36: counts its outcomes, although the next process has no time for it', async () => {
+  test('S36: counts the outcomes that a crashed process left uncounted, even if the next process has no time for it', async () => {
     const { created, run, work, act, ordersInError, store, running } = startBulk();
     await ordersInError(1);
     const id = await created({});
@@ -82,7 +82,7 @@ describe('a bulk run that is stopped', () => {
     assert.partialDeepStrictEqual(await run(id), { state: 'stopped', applied: 1, left: 0 });
   });
 
-  test('S36: gets no refusal of a check from a process that has lost the run meanwhile', async () => {
+  test('S36: stores no refusal of a check from a process that another one has replaced', async () => {
     const { created, run, items, work, act, store, running } = startBulk();
     const id = await created({ filter: { ids: ['ord_nobody'] } });
     let heads = 0;

@@ -82,7 +82,7 @@ describe('a dead letter is sent again while an order still waits for it', () => 
     assert.match(await tried(desk, 'till-requests', request), /the order is finished \(terminated\)/);
   });
 
-  test('the reply of a called order counts, even if it was requested several times', async (context) => {
+  test('the reply of a called order counts, even if that order was requested several times', async (context) => {
     const desk = opened(context);
     await submitted(desk, { item: 'tea' });
     const [sent] = (await desk.take('workflows-requests')) as unknown as readonly Request[];

@@ -52,9 +52,9 @@ function dyingPorts({ system }: Desk, nth: number, when: 'before' | 'after') {
   return { ports: { store: dying(system.store), queues: dying(system.queues) }, crashed: () => calls >= nth };
 }
 
-describe('F-120: when the process crashes during a resubmission, it can be repeated', () => {
+describe('F-120: a resubmission during which the process crashes can be repeated', () => {
   for (const when of ['before', 'after'] as const)
-    test(`nothing is lost, and only an operator who was warned sends twice: crash ${when} each call`, async (context) => {
+    test(`nothing is lost, and only an operator who was warned sends the message twice: crash ${when} each call`, async (context) => {
       let crashes = 0;
       for (let nth = 1; ; nth++) {
         const { desk, orderId, id, requested } = await withRequest(context);

@@ -58,7 +58,7 @@ async function endedAlone(context: TestContext, proposal: WorkflowDefinition): P
   return states.filter(({ processState }) => processState === 'Processed').length;
 }
 
-test('F-161, W-20: as many of 200 failed orders end without a person on the proposed version as the replay of their histories says', async (context) => {
+test('F-161, W-20: the replay of 200 histories predicts how many failed orders end without a person on the proposed version', async (context) => {
   const system = await started(context, appOf());
   await sent(system, fine);
   await decided(system, await sent(system, failing));

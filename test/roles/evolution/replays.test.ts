@@ -71,13 +71,13 @@ describe('an order played on another definition with the answers of its own hist
     assert.deepEqual(await replayed(desk, orderId, retried), { ends: 'alone' });
   });
 
-  test('F-161: is not said to end alone by a retry whose answer nobody knows', async (context) => {
+  test('F-161: needs a person if a retry has no recorded answer', async (context) => {
     const { desk, orderId } = await blocked(context);
     const why = 'The history has no recorded answer for this request of the changed workflow.';
     assert.deepEqual(await replayed(desk, orderId, retried), { ends: 'person', why, path: 'order/label-again/label' });
   });
 
-  test('F-161: rests on an assumption where it makes a request that it never made, also of an undo', async (context) => {
+  test('F-161: rests on an assumption if it requests a step or an undo that its history does not contain', async (context) => {
     const { desk, orderId, instruct } = await blocked(context);
     assert.deepEqual(await replayed(desk, orderId, skipped), { ends: 'assumed' });
     assert.deepEqual(await replayed(desk, orderId, undone), { ends: 'assumed' });

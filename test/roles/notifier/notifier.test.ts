@@ -82,7 +82,7 @@ describe('the people of a blocked order', () => {
     assert.equal(new Set(desk.got.map(({ message }) => message.id)).size, 1, 'one message has one id');
   });
 
-  test('F-153: are the admins if the group has lost its people since the task came', async (context) => {
+  test('F-153: are the admins if nobody is left in the group since the task was opened', async (context) => {
     const desk = openNotifier(context, line);
     await desk.notifies('operators', 'https://operators.example/');
     await desk.notifies('admins', 'https://admins.example/');
@@ -123,7 +123,7 @@ describe('many tasks', () => {
     return desk;
   };
 
-  test('F-153: many tasks of one kind are at most four messages in an hour', async (context) => {
+  test('F-153: are at most four messages in an hour if they are of one kind', async (context) => {
     const desk = await many(context, 60, () => 'Broken');
     await desk.pass();
     for (let minutes = 0; minutes < 60; minutes += 5) {
@@ -133,7 +133,7 @@ describe('many tasks', () => {
     assert.ok(desk.got.length >= 2 && desk.got.length <= 4, `${desk.got.length} messages`);
   });
 
-  test('F-153: tasks of a hundred kinds are ten messages in a quarter of an hour, and the last one says so', async (context) => {
+  test('F-153: are ten messages in a quarter of an hour if they are of a hundred kinds, and one says that more follow later', async (context) => {
     const desk = await many(context, 100, (index) => `Broken${index}`);
     await desk.during(14 * minuteMs);
     assert.equal(desk.got.length, 10);
@@ -204,7 +204,7 @@ describe('a claim', () => {
       .filter(({ detailType }) => detailType === 'Task Reminder')
       .map(({ detail, publishedAt }) => [detail['number'], (publishedAt - begin) / hourMs]);
 
-  test('F-154: after a claim, the reminder comes only when the claim has lasted as long as the time limit of the task', async (context) => {
+  test('F-154: delays the reminder until it has lasted as long as the time limit of the task', async (context) => {
     const desk = openNotifier(context, lineOf(stepsNamed('pick'), { people }));
     const begin = desk.clock.now();
     const taskId = taskIdOf(await desk.blocked(), 1);
@@ -217,7 +217,7 @@ describe('a claim', () => {
     ]);
   });
 
-  test('F-154: a release has the reminders begin again, each announced', async (context) => {
+  test('F-154: lets the reminders begin again when it is released, and each is announced', async (context) => {
     const desk = openNotifier(context, lineOf(stepsNamed('pick'), { people }));
     const begin = desk.clock.now();
     const taskId = taskIdOf(await desk.blocked(), 1);

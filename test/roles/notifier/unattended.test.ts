@@ -208,7 +208,7 @@ describe('an order that asks an empty group', () => {
     assert.deepEqual(told(order), ['admins.example line']);
   });
 
-  test('F-177: an order takes the decision of a rule about its question once: later, people have the task in their hands', async (context) => {
+  test('F-177: an order applies the decision of a rule about its question once: after that, people decide', async (context) => {
     const order = await asked(context, { action: { kind: 'task', group: 'night' } });
     await order.look();
     const { orderId, submittedAt, seq } = await taskIn(order);
@@ -266,7 +266,7 @@ describe('an order whose question nobody claims in time', () => {
     assert.equal(await exceptionIn(order, 3), undefined, 'one exception, however many reminders');
   });
 
-  test('F-177: an order whose question nobody claims in time hands it to another group by a rule, which has as much time', async (context) => {
+  test('F-177: an order whose question nobody claims in time hands it by a rule to another group, which has as much time', async (context) => {
     const order = await asked(context, { members: ['ann'], action, rule: late });
     await order.look();
     await order.look(600_000);

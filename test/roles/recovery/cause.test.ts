@@ -28,7 +28,7 @@ test('F-152: a later recovery of an order, about another exception, leaves the c
   assert.equal(causeOfRecovery('ord_1', journal(...later), 3000), 'exc_2');
 });
 
-test('F-152: an exception that a rule handles in the write of a recovery by a person is not its cause', () => {
+test('F-152: an exception that a rule handles in the write of a recovery by a person is not the cause of that recovery', () => {
   const [begun, , undone] = lines;
   const byRule = { type: 'ExceptionHandled', exceptionId: 'exc_1', handling: { by: 'rule', id: 'beside', at: ahead }, at: ahead };
   const entries = [begun, byRule, undone].map((line, index) => ({ ...line, seq: index + 1 }) as unknown as JournalEntry);

@@ -11,7 +11,7 @@ const damages = [
 ] as const;
 
 for (const { part, change, learned } of damages)
-  test(`F-152: readers of an undone write learn of it ${learned} times if the ${part} of the writing order is damaged, and the message is done`, async (context) => {
+  test(`F-152: readers of an undone write learn of it ${learned} times if the ${part} of the writing order is damaged, and the message leaves its queue`, async (context) => {
     const { desk, receipt, sale, pack } = await received(context);
     const instruction = { kind: 'recover', by: 'olga', reason: 'wrong papers', path: 'order/book' } as const;
     await timePasses(desk.clock, desk.system.scheduler.instruct(receipt, instruction, { id: 'i1' }));

@@ -68,7 +68,7 @@ async function finished(context: TestContext, { writesAndSendsAtomically = true,
 const restart = { kind: 'restart', undoFirst: false, keepEffects: true } as const;
 
 for (const writesAndSendsAtomically of [true, false])
-  test(`F-152: a finished order that has read an undone write is restarted as another one, ${writesAndSendsAtomically ? 'with the write' : 'after it'}`, async (context) => {
+  test(`F-152: a finished order that has read an undone write is restarted as another one (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
     const { desk, orderId, instruct, tell, codes, task } = await finished(context, { writesAndSendsAtomically });
     assert.deepEqual(await codes(restart), [['finished', undefined]], 'nothing is wrong with it yet');
     await tell('undo-1');
@@ -138,7 +138,7 @@ test('F-152: a finished order is restarted once, whatever else it has read', asy
   assert.deepEqual((await journalOf(desk, orderId)).filter(({ type }) => type === 'OrderProcessed').length, 1);
 });
 
-test('F-152: the new order of a restart that reads an undone write again has failed again', async (context) => {
+test('F-152: a restart has failed again if its new order reads an undone write again', async (context) => {
   const { desk, orderId, instruct, tell, task } = await finished(context);
   await tell('undo-1');
   assert.equal((await instruct(restart)).outcome, 'done');
@@ -149,7 +149,7 @@ test('F-152: the new order of a restart that reads an undone write again has fai
   assert.partialDeepStrictEqual(await task(), { verified: 'failed-again', nextTaskId: taskIdOf(restartedAs, 1) });
 });
 
-test('F-152: a step that was at work when its order was terminated may be done, so a restart needs a permission for it', async (context) => {
+test('F-152: a step that was at work when its order was terminated may be done, so a restart needs the permission to let its effect stand', async (context) => {
   const { tell, codes, instruct } = await finished(context, { ends: 'terminated' });
   await tell('undo-1');
   assert.deepEqual(
@@ -163,7 +163,7 @@ test('F-152: a step that was at work when its order was terminated may be done, 
 const fetched = { kind: 'handle', workflow: 'fetch-back' } as const;
 
 for (const writesAndSendsAtomically of [true, false])
-  test(`F-128, F-152: a workflow handles the exception of a finished order, ${writesAndSendsAtomically ? 'with the write' : 'after it'}`, async (context) => {
+  test(`F-128, F-152: a workflow handles the exception of a finished order (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
     const { desk, orderId, instruct, tell, codes, task } = await finished(context, { writesAndSendsAtomically });
     assert.deepEqual(await codes(fetched), [['finished', undefined]], 'nothing is wrong with it yet');
     await tell('undo-1');
@@ -221,7 +221,7 @@ for (const [workflow, how] of [
     assert.equal((await task())?.verified, 'failed-otherwise');
   });
 
-test('F-128: a handler is refused for an order that is not finished, without its workflow, and beyond four at a time', async (context) => {
+test('F-128: a handler is refused if the order is not finished, if the workflow is unknown, and if the order has too many handlers at once', async (context) => {
   const { desk, orderId, instruct, tell, codes } = await finished(context);
   const live = await submitted(desk, { lot: '1' }, { workflow: 'sell' });
   const refused = await instruct(fetched, false, live);

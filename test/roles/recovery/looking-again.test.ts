@@ -32,7 +32,7 @@ async function loseWakeUps(desk: Desk): Promise<void> {
   );
 }
 
-test('S46, F-152: an order whose message about an undone write is lost learns of it a quarter of an hour later, and once', async (context) => {
+test('S46, F-152: an order whose message about an undone write is lost learns of the undo a quarter of an hour later, once', async (context) => {
   const { desk, sale, pack, recovered } = await recoverable(context);
   await recovered(pack);
   await desk.deliver(queueNames.submissions);
@@ -62,7 +62,7 @@ test('S46, F-151: an order whose step may have read before the undo, and closes 
   assert.equal(await foundIn(desk, late), 1);
 });
 
-test('S46: a second undo of a step tells nobody who has read only its first write', async (context) => {
+test('S46: a second undo of a step does not notify an order that has read only its first write', async (context) => {
   const { desk, sale, pack, recovered } = await recoverable(context);
   await recovered(pack);
   await told(desk);

@@ -41,7 +41,7 @@ test('F-149: a step that fails after a recovery has canceled it makes no excepti
   assert.deepEqual([processState, causes], ['Processing', 0]);
 });
 
-test('F-149: a fault that is still true after the recovery is an exception', async (context) => {
+test('F-149: a fault that occurs again after the recovery is an exception', async (context) => {
   const { desk, orderId, pack, masked } = await recovering(context, 'order/book');
   await desk.answer(pack, failed('PalletFell'));
   const steps: string[] = [];
@@ -56,7 +56,7 @@ test('F-149: a fault that is still true after the recovery is an exception', asy
 });
 
 for (const path of ['order/pack', undefined])
-  test(`F-149: an undone write that ${path ?? 'the whole order'} had read makes no exception while that is recovered`, async (context) => {
+  test(`F-149: an undone write that ${path ?? 'the whole order'} had read makes no exception during the recovery of ${path ?? 'the whole order'}`, async (context) => {
     const { desk, orderId, masked, tell } = await recovering(context, path);
     for (let count = 0; count < 2; count++) await tell(undoneWrite);
     assert.partialDeepStrictEqual(await masked(), [{ type: 'InconsistencyFound', id: 'undo-1', maskedBy: path ?? 'order' }]);
@@ -146,7 +146,7 @@ for (const end of ['recover', 'cancel'] as const)
     });
   });
 
-test('F-149, F-152: a use that an order has not named in a line without an exception is news to it', () => {
+test('F-149, F-152: a repeated message about an undone write is news only for the uses that no line of the history has noted', () => {
   const cause = { orderId: 'ord_other', path: 'order/book' };
   const found = (more: object) => ({ type: 'InconsistencyFound' as const, id: 'u', cause, at: 2, seq: 2, ...more });
   const use = (at: number) => ({ path: 'order/pack', object: 'lot/1', at });

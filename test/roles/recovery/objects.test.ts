@@ -78,10 +78,10 @@ function counting() {
 
 /** Both ways in which the messages of a write leave the system: in its transaction, and after it. */
 for (const writesAndSendsAtomically of [true, false])
-  describe(`objects, ${writesAndSendsAtomically ? 'with the write' : 'after the write'}`, () => {
+  describe(`objects (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, () => {
     const open = (context: TestContext, more: DeskOptions = {}) => openDesk(context, app, { writesAndSendsAtomically, ...more });
 
-    test('F-151: the use of an object by a step that closes before its request, by another clock, begins when it closes', async (context) => {
+    test('F-151: a step that closes before its request, by the clock of another host, has used its objects from its close on', async (context) => {
       const desk = open(context);
       await submitted(desk, { lot: '4711', note: 'none' }, { workflow: 'look' });
       const request = await desk.request();
@@ -167,7 +167,7 @@ test('F-151: a name that is too long for a key ends in its hash, equal for equal
 
 const usedIn = async (desk: Desk, orderId: string) => (await journalOf(desk, orderId)).filter(({ type }) => type === 'ObjectsUsed').length;
 
-test('F-151: a step that is refused has used nothing, and a success that a retry takes again has used its objects once', async (context) => {
+test('F-151: a step that is refused has used nothing, and a success that a retry reuses has used its objects once', async (context) => {
   const desk = openDesk(context, app);
   const refused = await submitted(desk, { lot: '1', note: 'n' }, { workflow: 'without' });
   await desk.answer(await desk.request(), failed('Declined'));

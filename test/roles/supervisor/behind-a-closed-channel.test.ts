@@ -107,7 +107,7 @@ test('F-108: the closed channel of another agent changes nothing: the step count
   assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Error', failureCount: 1 });
 });
 
-test('F-108: a pass that stood still reads the channels again, so a channel that was closed meanwhile covers a late step', async (t) => {
+test('F-108: a pass that was frozen reads the channel states again, so a step behind a channel that was closed meanwhile is not late', async (t) => {
   const system = await startStill(t, oneStep);
   const { store, clock } = system;
   const orderId = await submitted(system);
@@ -141,7 +141,7 @@ const three = defineWorkflow('three', { version: 1, order: Nothing }, () =>
 );
 const threeAgents = defineApp({ workflows: [three], agents: [bank, shop, post] });
 
-test('F-108, F-37: steps beside one behind a closed channel are late in time, are requested again, and are counted', async (t) => {
+test('F-108, F-37: late steps beside a step behind a closed channel are found in time, requested again and counted', async (t) => {
   const { system, orderId, closedAt } = await behind(t, threeAgents, 'bank');
   await passes(system, 1);
   for (let pass = 1; pass <= 6; pass++) {

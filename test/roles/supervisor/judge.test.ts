@@ -116,7 +116,7 @@ describe('a deadline that has expired', () => {
   });
 });
 
-describe('a late step while its service is away', () => {
+describe('a late step while its service is unavailable', () => {
   const record: Breaker = { ...opened('payment', undefined, now - 20_000, 0.5), probeAt: now - 1_000 };
   const outage = { record, reason: 'the service behind payment is away' };
 

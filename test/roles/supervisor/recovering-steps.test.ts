@@ -158,7 +158,7 @@ test('F-51, F-62, F-74: when the threshold ends an order, its host emits workflo
   assert.deepEqual(alertsOf(system, orderId), ['Order In Error', 'Exception Raised', 'Task Opened', 'Workflow Terminated']);
 });
 
-test('F-53: with onExhausted "wait" a step above the threshold rests for an hour, then is requested again', async (t) => {
+test('F-53: with onExhausted "wait" a step above the threshold waits for an hour, then is requested again', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => step('one'), { maxFailures: 1, onExhausted: 'wait' }),

@@ -46,7 +46,7 @@ test('F-108, L6: when a process crashes between closing a channel and announcing
   assert.deepEqual([alerts(), await isUnannounced()], [[alert], false]);
 });
 
-test('F-108: when a process crashes between announcing it and recording that, the announcement repeats under the same id', async (t) => {
+test('F-108: when a process crashes between announcing a closing and recording that, the announcement is repeated under the same id', async (t) => {
   const tries: string[] = [];
   const { system, alerts, isUnannounced } = await closedBy(t, ({ store, publisher }) => ({
     publish: async (announcements) => {
@@ -65,7 +65,7 @@ test('F-108: when a process crashes between announcing it and recording that, th
   assert.deepEqual([tries, alerts(), await isUnannounced()], [['channel/worker/5', 'channel/worker/5'], [alert], false]);
 });
 
-test('F-108: when the process survives, it announces the closing itself, and no supervisor announces it, then or later', async (t) => {
+test('F-108: a process that does not crash announces its closing of a channel itself, and no supervisor announces that, then or later', async (t) => {
   let passes = 0;
   let announced = 0;
   const passOf = (system: TestSystem) => {
