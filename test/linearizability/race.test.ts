@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { temporaryFolder } from '../support/folders.ts';
 import { raceOfProcesses } from './race.ts';
 
-test('G11, S1: of all hosts that claim an order at the same time, in one process or in several, exactly one gets it', async (t) => {
+test('G11, S1: one of the hosts that claim an order at the same time, in one process or in several, gets it, and no other', async (t) => {
   const folder = temporaryFolder();
   t.after(() => folder.remove());
   const { wrong, notLinearizable, winners, losers } = await raceOfProcesses(folder.path, { orders: 20, processes: 2, racersEach: 4 });
