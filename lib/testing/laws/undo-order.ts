@@ -1,56 +1,102 @@
-import { isUndoPath, stepOfUndo, undonePath } from '#core/data/ids';
+import { definitionPath, isUndoPath, stepOfUndo, undonePath } from '#core/data/ids';
 import { rootPath } from '#core/definition/definition';
+import { type Program, relocated } from '#core/definition/program';
 import { isAt } from '#core/engine/undo-pages';
 import type { StoredEntry } from '#roles/scheduler/instance';
+import type { Tracked } from '#testing/world/history';
 import type { Law } from './law.ts';
 
-/** Each undo reverses the newest effect that is not undone yet, or the newest of the scope that somebody has undone (S11, F-101). */
+/**
+ * Each undo reverses the newest effect in its scope that is not undone yet (S11, F-101). The scope is the innermost activity around the
+ * effect that is still open, or that a `compensate` names. So a branch of a parallel may be undone while a later effect of another branch
+ * stays. The undo of the whole order begins when all activities have closed.
+ */
 export const undoOrder = (): Law => ({
   name: 'undo order',
-  atEnd: (history) =>
-    history.sound.flatMap(({ orderId, journal }) => {
-      const done: string[] = [];
-      const wrong: string[] = [];
-      const canBeUndone = new Set(
-        journal.flatMap((fact) => (fact.type === 'StepRequested' && isUndoPath(fact.path) ? [undonePath(fact.path)] : [])),
-      );
-      /** Open activities, which may be undone early: a step with an effect for another input is undone before its next request. */
-      const begun = new Set<string>();
-      /** Paths whose undo has been requested and has not ended. */
-      const undoing = new Set<string>();
-      let scope: string = rootPath;
-      for (const fact of journal) {
-        scope = scopeAfter(fact, scope, undoing);
-        if (fact.type === 'StepRequested' && isUndoPath(fact.path)) undoing.add(undonePath(fact.path));
-        if (fact.type === 'ActivityClosed' && isUndoPath(fact.path)) undoing.delete(undonePath(fact.path));
-        if (fact.type === 'ActivityStarted') begun.add(fact.path);
-        if (fact.type !== 'ActivityClosed') continue;
-        begun.delete(fact.path);
-        // A later run of a retry passes a step that is already done, and the step keeps its place.
-        if (fact.result === 'Succeeded' && canBeUndone.has(fact.path) && !done.includes(fact.path)) done.push(fact.path);
-        const path = fact.result === 'Compensated' ? stepOfUndo(fact.path) : undefined;
-        if (path === undefined || !done.includes(path)) continue;
-        const newest = done.findLast((each) => isAt(each, scope));
-        if (newest !== path && !begun.has(path)) wrong.push(`order ${orderId}: ${path} was undone before ${newest}, which was done later`);
-        done.splice(done.lastIndexOf(path), 1);
-      }
-      return wrong;
-    }),
+  atEnd: (history) => history.sound.flatMap(undoneTooEarly),
 });
 
-/**
- * Returns the activity inside which an instruction or a rule undoes steps; the root again once the order requests a step or the
- * activity succeeds. A parallel branch may request steps too, so the activity stays the scope as long as an undo inside it lasts.
- */
-function scopeAfter(fact: StoredEntry, scope: string, undoing: ReadonlySet<string>): string {
-  if (fact.type === 'StepRequested' && !isUndoPath(fact.path)) return [...undoing].some((path) => isAt(path, scope)) ? scope : rootPath;
-  if (fact.type === 'ActivityClosed' && fact.path === scope && fact.result === 'Succeeded') return rootPath;
-  if (fact.type === 'RuleActed' && fact.action.kind === 'recover') return around(fact.action.path);
-  if (fact.type !== 'InstructionGiven') return scope;
-  const path = fact.after?.['path'];
-  if (fact.kind === 'compensate' && typeof path === 'string') return path;
-  if (fact.kind === 'recover' && typeof path === 'string') return around(path);
-  return fact.kind === 'cancel' || fact.kind === 'compensate' || fact.kind === 'recover' ? rootPath : scope;
+function undoneTooEarly({ orderId, journal, program }: Pick<Tracked, 'orderId' | 'journal' | 'program'>): readonly string[] {
+  const canBeUndone = new Set(journal.flatMap(undoneBy));
+  let done: readonly string[] = [];
+  const wrong: string[] = [];
+  const scopes = new Scopes(program);
+  for (const fact of journal) {
+    scopes.note(fact);
+    if (fact.type !== 'ActivityClosed') continue;
+    if (fact.result === 'Succeeded' && canBeUndone.has(fact.path)) done = withDone(done, fact.path);
+    const path = fact.result === 'Compensated' ? stepOfUndo(fact.path) : undefined;
+    if (path === undefined || !done.includes(path)) continue;
+    const newest = done.findLast((each) => scopes.isInScopeOf(path, each));
+    // An open step is undone early: its effect for another input is undone before its next request.
+    if (newest !== path && !scopes.isOpen(path)) wrong.push(`order ${orderId}: ${path} was undone before ${newest}, which was done later`);
+    done = done.filter((each) => each !== path);
+  }
+  return wrong;
 }
 
-const around = (path: string = rootPath): string => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : path);
+/**
+ * Adds an activity to the ones that are done. Its undo replaces those of its parts. A later run of a retry passes an activity that is
+ * already done, and the activity keeps its place.
+ */
+function withDone(done: readonly string[], path: string): readonly string[] {
+  const others = done.filter((each) => !isAt(each, path));
+  return done.includes(path) && others.length === done.length - 1 ? done : [...others, path];
+}
+
+/** Returns the path of the step that a fact undoes, in a list. */
+function undoneBy(fact: StoredEntry): readonly string[] {
+  const isUndo = fact.type === 'StepRequested' || (fact.type === 'ActivityClosed' && fact.result === 'Compensated');
+  return isUndo && isUndoPath(fact.path) ? [undonePath(fact.path)] : [];
+}
+
+/** The scopes in which an order may undo effects at one moment, from its journal. */
+class Scopes {
+  private readonly program: Program | undefined;
+  /** Paths of the activities that have started and have not closed. */
+  private readonly open = new Set<string>();
+  /** Paths of the handlers that have started. */
+  private readonly handlers = new Set<string>();
+  /** The scopes that open activities `compensate` by name, by the path of the activity. */
+  private readonly named = new Map<string, string>();
+
+  constructor(program: Program | undefined) {
+    this.program = program;
+  }
+
+  note(fact: StoredEntry): void {
+    if (fact.type === 'FaultHandled') this.handlers.add(`${fact.path}/${fact.handler}`);
+    if (fact.type === 'ActivityStarted') {
+      this.open.add(fact.path);
+      const scope = this.namedBy(fact.path);
+      if (scope !== undefined) this.named.set(fact.path, scope);
+    }
+    if (fact.type !== 'ActivityClosed') return;
+    this.open.delete(fact.path);
+    this.named.delete(fact.path);
+  }
+
+  isOpen(path: string): boolean {
+    return this.open.has(path);
+  }
+
+  /** Whether an effect is in the scope in which another one is undone. The effects of a handler at work are not, outside of the handler. */
+  isInScopeOf(path: string, effect: string): boolean {
+    return (
+      isAt(effect, this.scopeOf(path)) && ![...this.handlers].some((each) => this.isOpen(each) && isAt(effect, each) && !isAt(path, each))
+    );
+  }
+
+  private scopeOf(path: string): string {
+    const around = [...this.open, ...this.named.values()].filter((each) => isAt(path, each));
+    return around.reduce((inner, each) => (each.length > inner.length ? each : inner), rootPath);
+  }
+
+  private namedBy(path: string): string | undefined {
+    const nodes = [...(this.program?.nodes ?? [])];
+    const node = this.program?.nodes.get(definitionPath(path));
+    if (node?.activity !== 'compensate' || node.scope === undefined) return undefined;
+    const [found] = nodes.find(([, each]) => each.name === node.scope) ?? [];
+    return found === undefined ? undefined : relocated(found, path);
+  }
+}
