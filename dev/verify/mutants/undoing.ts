@@ -73,6 +73,14 @@ export const compensation: readonly Mutant[] = [
 
 export const moreCompensation: readonly Mutant[] = [
   {
+    name: 'branches undone one after the other',
+    why: 'the undo list is sorted by path, so a branch of a parallel is undone before a later step of another branch',
+    file: 'lib/core/engine/undo-list.ts',
+    find: 'builder.set({ undo: [...others, { path, generation, ...input }] });\n}\n\n/** Removes the undo entry of a step that was refused',
+    replace:
+      'builder.set({ undo: [...others, { path, generation, ...input }].toSorted((one, other) => (one.path < other.path ? -1 : 1)) });\n}\n\n/** Removes the undo entry of a step that was refused',
+  },
+  {
     name: 'unknown outcome counts as not done',
     why: 'a step that never replied counts as one without an effect',
     file: faults,
