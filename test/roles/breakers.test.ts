@@ -125,13 +125,18 @@ describe('the circuit guard of a service', () => {
     const { store, database } = openEmbedded(':memory:', { clock });
     context.after(() => database.close());
     const reads: string[] = [];
-    /** Functions that run between the answers of the store and the moments at which the process continues, one for each read. */
+    /** Functions that run between the answers of the store and the moments at which the process continues, one for each access. */
     const stillness: (() => Promise<void>)[] = [];
     const breakers = {
       ...store,
       breaker: async (agent: string) => {
         reads.push(agent);
         const answer = await store.breaker(agent);
+        await stillness.shift()?.();
+        return answer;
+      },
+      putBreaker: async (...written: Parameters<typeof store.putBreaker>) => {
+        const answer = await store.putBreaker(...written);
         await stillness.shift()?.();
         return answer;
       },
@@ -198,6 +203,25 @@ describe('the circuit guard of a service', () => {
     assert.deepEqual([permits.length, permits.filter((each) => each?.isProbe).length], [3, 1]);
     assert.equal(permits.filter(Boolean).length, 1);
     assert.deepEqual(reads, ['bank', 'bank']);
+  });
+
+  test('X-45, F-108: a process that stands still after it won the right to probe does not probe beside the next one', async (context) => {
+    const { guard, store, stillness, clock } = guards(context);
+    await store.putBreaker(opened('bank', undefined, clock.now() - 60_000, 0.5), 0);
+    const [still, other] = [guard(), guard()];
+    const probe = (one: CircuitGuard) => one.acquirePermit(anyCall, { repeated: false });
+    const probes: Awaited<ReturnType<typeof probe>>[] = [];
+    const goesOn = async () => {};
+    const standsStill = async () => {
+      await clock.advance(30_000);
+      probes.push(await probe(other));
+    };
+    stillness.push(goesOn, standsStill);
+    probes.unshift(await probe(still));
+    assert.deepEqual(
+      probes.map((each) => each?.isProbe),
+      [undefined, true],
+    );
   });
 
   test('X-45: when every read of the store is slow, calls of a healthy service go through after three reads', async (context) => {

@@ -105,6 +105,14 @@ export const consumers: readonly Mutant[] = [
     replace: 'if (now - Math.max(this.arrivedAt, this.read.at) >= restedMs) this.rests += 1;',
   },
   {
+    name: 'the right to probe never ends',
+    why: 'a process that stands still after it won the right probes beside another process: the worlds meet it once in hundreds',
+    file: 'lib/roles/agent/circuit-guard.ts',
+    find: ' && clock.now() < begun.probeAt;',
+    replace: ';',
+    suites: ['test/roles/breakers.test.ts'],
+  },
+  {
     name: 'a read of the circuit breaker counts from its end',
     why: 'a process that stands still during the read takes the old answer for a new one',
     file: 'lib/roles/agent/circuit-guard.ts',

@@ -191,7 +191,9 @@ export class CircuitGuard {
   private async probes({ client }: CalledFor): Promise<boolean> {
     const { clock, random, telemetry } = this.options;
     if (this.known?.closedAt !== null || !mayProbe(this.known, client, clock.now())) return false;
-    const isProbe = await this.write(probing(this.known, client, clock.now(), random()));
+    const begun = probing(this.known, client, clock.now(), random());
+    // The right to probe ends when another process may probe. A process that stood still for so long puts its request off.
+    const isProbe = (await this.write(begun)) && clock.now() < begun.probeAt;
     if (isProbe) telemetry.count('serviceAway');
     return isProbe;
   }

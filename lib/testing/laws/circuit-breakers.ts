@@ -33,7 +33,7 @@ class Process {
   private arrivedAt = Number.NEGATIVE_INFINITY;
   /** Number of arrivals of messages after a rest. */
   private rests = 0;
-  /** World time at which another process won the right to probe, or the write failed. */
+  /** World time at which another process won the right to probe, or the write failed, or the right has ended before the answer came. */
   private refusedAt: number | undefined;
   /** World time at which it won the right to probe. */
   private mayProbeAt: number | undefined;
@@ -141,7 +141,8 @@ class Process {
   private breakerRead({ access, breaker, isWritten }: Extract<AgentEvent, { what: 'store answered' }>, now: number, at: number): undefined {
     const before = phaseOf(this.known, now);
     if (isWritten === false) this.refusedAt = at;
-    if (isWritten && breaker && this.probing.has(breaker.rev)) this.mayProbeAt = at;
+    // The right to probe ends at the time of the next probe, by another process.
+    if (isWritten && breaker && this.probing.has(breaker.rev)) this[now < breaker.probeAt ? 'mayProbeAt' : 'refusedAt'] = at;
     if (before !== 'half-open' && phaseOf(breaker, now) === 'half-open') this.allowed = 1;
     if (this.loweredAt > now) this.loweredAt = now;
     this.known = breaker;
