@@ -19,7 +19,7 @@ export const lockRoutes: readonly Route[] = [
     path: '/orders/{id}/lock',
     roles: ['operator'],
     summary: 'Unlock an order: its own holder, or an admin, ends the lock',
-    answers: { 204: { description: 'The order has no lock. Messages that met the lock are taken up within a second.' } },
+    answers: { 204: { description: 'The order has no lock. Messages that were kept because of the lock are applied within a second.' } },
     refusals: ['not-found', 'conflict', 'locked'],
     handle: unlockOrder,
   }),

@@ -72,7 +72,7 @@ function changesOf(
 const missingText = ({ workflow, processState }: StateRecord): string | null =>
   processState === 'Processed'
     ? null
-    : `Its workflow ${workflowRef(workflow)} is not part of this app. Put that version back into workflows; until then the order does not continue.`;
+    : `The workflow ${workflowRef(workflow)} of this order is not part of this app. Put that version back into workflows; until then the order does not continue.`;
 
 /**
  * Explains the order's state. Contains no clock time, but names outages and failures as of now: they may change without a new ETag. Null

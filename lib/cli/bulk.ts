@@ -29,7 +29,7 @@ const lookEveryMs = 1_000;
 export function bulkText({ state, paused, stopped, ...run }: BulkView): string {
   if (state === 'preparing' && run.count === 0) return 'preparing: freezing the set';
   if (state === 'preparing') return `preparing: ${run.feasible + run.infeasible} of ${run.count} checked`;
-  if (state === 'ready') return `ready: ${run.feasible} of ${run.count} orders can, ${run.infeasible} cannot`;
+  if (state === 'ready') return `ready: feasible for ${run.feasible} of ${run.count} orders, infeasible for ${run.infeasible}`;
   const { running, passed, failedAgain, failedOtherwise } = run.verified;
   const why = paused ? ` (${paused.by}${paused.agent ? ` of ${paused.agent}` : ''})` : stopped ? ` (${stopped.detail})` : '';
   const others = `${run.refused} refused, ${run.movedOn} moved on, ${run.failed} failed, ${run.left} left`;

@@ -72,13 +72,13 @@ const tableOperations = ['BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Qu
 /** All alarm kinds by name. Each name is the heading of an article in `docs/operations/runbook.md`. */
 export const alarmKinds = {
   MessageDeadLettered: {
-    says: 'has kept a message that cannot be processed as a dead letter. Resubmit or discard it.',
+    says: 'keeps a message as a dead letter, because nobody could process it. Resubmit or discard it.',
     threshold: 0,
     periods: 1,
     watched: (all) => system('The function dead-letter', all.metrics.counted('messageDeadLettered', 'dead-letter', total)),
   },
   DeadLettersNotRead: {
-    says: 'holds messages that the dead-letter function has not kept for 15 minutes. Check that this function runs.',
+    says: 'has held messages for 15 minutes, and the dead-letter function has not read them. Check that this function runs.',
     threshold: 0,
     periods: 15,
     watched: (all) => eachQueue(all, isDeadLetterQueue, 'depth'),

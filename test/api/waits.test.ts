@@ -127,7 +127,7 @@ describe('an order whose agent cannot work', () => {
     assert.deepEqual(waitsFor, { ...outage, path: 'order/book', until: null });
     assert.match(
       explanation,
-      /, but the service of desk has been unavailable since 2026-01-01T00:00:00Z \(its circuit breaker is open\): requests continue when a probe succeeds, the next one at 2026-01-01T00:00:05Z\.$/,
+      /, but the service of desk has been unavailable since 2026-01-01T00:00:00Z \(its circuit breaker is open\): requests continue when a probe succeeds; the next probe is at 2026-01-01T00:00:05Z\.$/,
     );
 
     // A list reads no circuit breaker: it tells the outage once the step is late.

@@ -85,7 +85,7 @@ describe("the explanation of an order's current state", () => {
     const because = (obstacle: Obstacle): string => explain(run.program, run.state, run.now, { obstacleOf: () => obstacle });
     assert.equal(
       because({ kind: 'away', since, nextProbeAt: since + 5000 }),
-      `${text}, but the service of agent has been unavailable since 00:00:00 (its circuit breaker is open): requests continue when a probe succeeds, the next one at 00:00:05.`,
+      `${text}, but the service of agent has been unavailable since 00:00:00 (its circuit breaker is open): requests continue when a probe succeeds; the next probe is at 00:00:05.`,
     );
     assert.equal(
       because({ kind: 'recovering', since }),

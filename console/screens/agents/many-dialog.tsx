@@ -110,7 +110,7 @@ export function ManyDialog({ channel, action, close, done, ...props }: Props) {
               : `${counted(fit.length, 'message')} of ${letters.length} can be ${can}. ${does}`}
           </li>
           {others.length > 0 && fit.length > 0 && (
-            <li>{`${counted(others.length, 'message')} cannot, and ${others.length === 1 ? 'stays' : 'stay'}.`}</li>
+            <li>{`${counted(others.length, 'message')} cannot be ${can}, and ${others.length === 1 ? 'stays' : 'stay'}.`}</li>
           )}
           {results.length < letters.length && <li>{`${letters.length - results.length} are no dead letters any more.`}</li>}
         </ul>

@@ -83,7 +83,7 @@ export function LockDialog({ order, close, done }: { order: Order; close: () => 
         </>
       }
     >
-      <p>Nobody else changes the order until the lock ends. Its deadlines stand still, and answers that come meanwhile wait.</p>
+      <p>Nobody else changes the order until the lock ends. Its deadlines stand still, and answers that come meanwhile are kept.</p>
       <div class="field">
         <label for="lock-length">For how long</label>
         <select class="input" id="lock-length" value={seconds} onChange={({ currentTarget }) => setSeconds(Number(currentTarget.value))}>

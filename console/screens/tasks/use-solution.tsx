@@ -74,7 +74,9 @@ export function UseSolution(props: Props) {
           <button class="btn" type="button" disabled={busy} onClick={doCheck}>
             {current || isStale ? 'Check again' : 'Check'} <kbd>c</kbd>
           </button>
-          <span class="hint">{isStale ? 'It has changed since you checked.' : 'A check sends nothing and changes nothing.'}</span>
+          <span class="hint">
+            {isStale ? 'The order or the form has changed since you checked.' : 'A check sends nothing and changes nothing.'}
+          </span>
         </div>
         {problem && <ProblemNote problem={problem} />}
       </div>

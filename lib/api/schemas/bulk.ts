@@ -66,7 +66,7 @@ const shape = {
   feasible: count.describe('while the run is prepared: so far'),
   infeasible: count,
   applied: count,
-  refused: count.describe('the check found a refusal at their turn'),
+  refused: count.describe('the check refused them when their turn came'),
   movedOn: count.describe('their exception was no longer the one that was frozen'),
   failed: count.describe('no answer in five tries'),
   left: count,

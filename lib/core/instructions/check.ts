@@ -157,7 +157,7 @@ const interruptionsOf = (undoes: readonly Operation[], { phase, activities }: St
         .map(({ path }) => ({
           code: 'undo-running',
           path,
-          detail: `The order may stop before ${path} is undone. The undo then continues with the order.`,
+          detail: `The order may stop before ${path} is undone. The undo continues when the order continues.`,
         }));
 
 /** Returns a warning for each undo that is not requested if an earlier step turns out to be done and cannot be undone. */

@@ -86,7 +86,7 @@ const whileUndoing = ({ program, state }: Judged, scope: string): readonly Instr
   Object.entries(state.activities).some(
     ([path, activity]) => isAt(path, scope) && (undoneScope(activity) !== undefined || stepAt(program, state, path)?.mode !== undefined),
   )
-    ? [refusal('undo-running', `Something in ${scope} is being undone, canceled or confirmed. Resubmit the order, so that this continues.`)]
+    ? [refusal('undo-running', `Something in ${scope} is being undone, canceled or confirmed. Resubmit the order to finish that first.`)]
     : [];
 
 /** Returns a reason for each output of the scope that the order still needs behind it: an undone scope has no outputs. */

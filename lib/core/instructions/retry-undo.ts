@@ -41,7 +41,7 @@ function ofChoice(order: Order, path: string | undefined): readonly InstructionR
   const phases = meant.map((each) => stepAt(order.program, order.state, each)?.phase);
   if (phases.includes('waitingToRetry')) return [];
   return phases.includes('requested')
-    ? [refusal('undo-running', 'This undo is requested right now. Wait for its answer.', { path: meant[0] ?? '' })]
+    ? [refusal('undo-running', 'The answer to the last request of this undo is outstanding. Wait for it.', { path: meant[0] ?? '' })]
     : [
         refusal(
           'no-undo',

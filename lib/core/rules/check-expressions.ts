@@ -69,7 +69,7 @@ export function checkExceptionCondition(condition: string, pointer: string): rea
   const others = freeReads(parsed.expression.ast).filter(({ name }) => name !== 'exception' && name !== 'order');
   if (others.length > 0)
     return others.map(({ name, position }) => {
-      const detail = `${name} cannot be read here. Read exception or order.`;
+      const detail = `${name} cannot be read here. You can read exception and order.`;
       return { pointer, code: 'not-readable', detail, column: position + 1 };
     });
   const value = { pointer, template: { $cel: condition }, wanted: bool, receiver: 'the solution', what: 'a condition' };

@@ -131,7 +131,7 @@ function obstacleText({ agent }: RemoteActivity, { obstacleOf, now }: Around): s
   const since = timeText(obstacle.since, now);
   switch (obstacle.kind) {
     case 'away':
-      return `, but the service of ${agent} has been unavailable since ${since} (its circuit breaker is open): requests continue when a probe succeeds, the next one at ${timeText(obstacle.nextProbeAt, now)}`;
+      return `, but the service of ${agent} has been unavailable since ${since} (its circuit breaker is open): requests continue when a probe succeeds; the next probe is at ${timeText(obstacle.nextProbeAt, now)}`;
     case 'recovering':
       return `, and the service of ${agent} has answered again since ${since}: the waiting requests are released one after another`;
     case 'closed-channel':

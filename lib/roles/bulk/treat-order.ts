@@ -168,7 +168,7 @@ function refusalsIn(instructed: Instructed): readonly ItemRefusal[] {
     case 'invalid':
       return instructed.problems.map(({ pointer, code, detail }) => ({ code, detail: `${pointer}: ${detail}` }));
     default:
-      return [{ code: instructed.outcome, detail: `The order answered ${instructed.outcome}.` }];
+      return [{ code: instructed.outcome, detail: `The answer to the instruction was ${instructed.outcome}.` }];
   }
 }
 

@@ -24,7 +24,7 @@ export function monitor(draft: Draft): Draft {
     if (!isRemote(node) || !node.writes) continue;
     const conflict = conflictAt(loaded.program, subjectOf(loaded.order), instance.state, path);
     if (!conflict) continue;
-    const message = `${path} writes ${conflict.object}, on which ${conflict.other} is at work, too. Decide which of the two writes counts, then resubmit the order.`;
+    const message = `${path} and ${conflict.other} write ${conflict.object} at the same time. Decide which of the two writes counts, then resubmit the order.`;
     return applyEvent(draft, { type: 'reported', fault: engineFault(engineFaults.writersConflict, message, { source: path }) });
   }
   return draft;
