@@ -10,7 +10,7 @@ interface Options extends InstructionOptions {
 /** Retries the failed step of an order in Error. */
 export const orderResubmit: CliCommand<Options> = {
   name: 'order resubmit',
-  summary: 'Retry the failed step of an order in Error',
+  summary: 'Resubmit the failed step of a blocked order',
   declare: (command) =>
     declareInstruction(command).option(
       '--complete-within <seconds>',
