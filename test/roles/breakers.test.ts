@@ -169,7 +169,7 @@ describe('the circuit guard of a service', () => {
     assert.deepEqual(reads, ['bank', 'bank']);
   });
 
-  test('X-45, F-108: a process that stands still while it reads the breaker reads again, so one of its calls goes first', async (context) => {
+  test('X-45, F-108: a process that pauses while it reads the circuit breaker reads it again, so that only one of its calls goes first', async (context) => {
     const { guard, store, reads, stillness, clock } = guards(context);
     const one = guard();
     const permit = () => one.acquirePermit(anyCall, { repeated: false });
@@ -186,7 +186,7 @@ describe('the circuit guard of a service', () => {
     assert.deepEqual(reads, ['bank', 'bank']);
   });
 
-  test('X-45, F-108: messages that arrive after a rest, while the breaker is read for an earlier one, wait for a read of their own', async (context) => {
+  test('X-45, F-108: requests that arrive after an idle period, while the circuit breaker is read for an earlier one, wait for a later read', async (context) => {
     const { guard, store, reads, stillness, clock } = guards(context);
     const one = guard();
     const permit = () => one.acquirePermit(anyCall, { repeated: false });

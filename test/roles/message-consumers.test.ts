@@ -162,7 +162,7 @@ describe('a message for a consumer of the app', () => {
     }
   });
 
-  test('X-27: it is never counted while an outage prevents its handling', async (context) => {
+  test('X-27: its failure is never counted while an outage prevents its handling', async (context) => {
     const desk = deskWith(context, fails(new TransientFailure('The ledger is down.')));
     await desk.send(queue, reportOf());
     for (let delivery = 1; delivery <= 6; delivery++) assert.equal(await desk.deliver(queue), 1);

@@ -44,7 +44,7 @@ async function delivered(context: TestContext) {
 const reasonOf = (instructed: object): string =>
   ('refusals' in instructed ? (instructed.refusals as { detail: string }[])[0]?.detail : undefined) ?? '';
 
-test('F-156: an order that has not begun to ship moves to a version that tells the customer later, and ends by it', async (context) => {
+test('F-156: an order that has not begun to ship moves to a version that tells the customer later, and completes on that version', async (context) => {
   const { desk, orderId, migrate, done } = await delivered(context);
   const planned = await migrate(2, true);
   assert.ok(planned.outcome === 'planned' && planned.check.refusals.length === 0);
@@ -56,7 +56,7 @@ test('F-156: an order that has not begun to ship moves to a version that tells t
   assert.equal((await desk.state(orderId)).outcome, 'completed');
 });
 
-test('F-156: an order that has begun what the other version does in another way stays where it is', async (context) => {
+test('F-156: an order that has begun a part which differs in the other version keeps its version', async (context) => {
   const { desk, orderId, migrate, done } = await delivered(context);
   await done();
   const { rev } = await desk.state(orderId);

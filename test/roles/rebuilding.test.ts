@@ -268,7 +268,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
     assert.equal(journal.filter(({ type }) => type === 'OrderSubmitted').length, 1);
   });
 
-  test('F-29: unless lines are missing in the middle of its journal, because then the effects until there are unknown', async (context) => {
+  test('F-29: unless lines are missing in the middle of its journal, because then the effects before the gap are unknown', async (context) => {
     const desk = openDesk(context, app);
     const { orderId } = await damaged(desk, (blob) => {
       const { seq, tail } = JSON.parse(blob) as { readonly seq: number; readonly tail: readonly unknown[] };
@@ -285,7 +285,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
     });
   });
 
-  test('F-29: unless an outcome cannot be confirmed: the order says so, and nothing is undone', async (context) => {
+  test('F-29: unless an outcome cannot be confirmed: the refusal says so, and nothing is undone', async (context) => {
     const needy = defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, ({ order }) => {
       const charge = shop.charge(order).undo(({ id }) => shop.refund({ id }));
       return sequence(

@@ -84,7 +84,7 @@ test('F-60: an order goes on at an earlier step: what was done since is undone, 
   assert.equal((await desk.state(orderId)).outcome, 'completed');
 });
 
-test('F-60: an order goes back without an undo: what was done stays done, and only what was not is requested', async (context) => {
+test('F-60: an order goes back without an undo: finished steps stay done, and only unfinished steps are requested', async (context) => {
   const { desk, orderId, instruct, playOut } = await packed(context);
   await instruct({ kind: 'resume-at', path: 'order/retry', undoBetween: false });
   assert.deepEqual(keyed(await playOut()), [
@@ -94,7 +94,7 @@ test('F-60: an order goes back without an undo: what was done stays done, and on
   assert.equal((await desk.state(orderId)).outcome, 'completed');
 });
 
-test('F-60: an order goes on behind a blocked step, and cannot go into a branch', async (context) => {
+test('F-60: an order goes on after a blocked step, but not inside a branch of a parallel', async (context) => {
   const { desk, orderId, instruct, playOut } = await packed(context);
   const branch = await instruct({ kind: 'resume-at', path: 'order/parallel/tell', undoBetween: false });
   assert.deepEqual(branch.outcome === 'infeasible' && branch.refusals.map(({ code }) => code), ['other-branch']);

@@ -58,7 +58,7 @@ const passes = async (desk: Desk, ms: number) => {
 };
 
 describe('F-125: an event that is no exception', () => {
-  test('order-state: rules are asked about each state of the order, once', async (context) => {
+  test('order-state: rules are evaluated once for each state of the order', async (context) => {
     const of = (type: string) => ({ id: type.toLowerCase(), event: { kind: 'order-state', type }, action: tell }) as Given;
     const { desk } = await ordered(context, of('Pending'), of('Processing'), of('Processed'), of('Error'));
     for (let step = 0; step < 3; step++) await desk.answer(await desk.request());
@@ -73,7 +73,7 @@ describe('F-125: an event that is no exception', () => {
     assert.equal(await taskOf(taskIdOf(orderId, 2), desk.store), undefined);
   });
 
-  test('step-state: rules are asked about each status of their step, and about no other', async (context) => {
+  test('step-state: rules are evaluated for each status of their own step, and for no other step', async (context) => {
     const of = (type: string) =>
       ({
         id: type.toLowerCase(),
@@ -191,7 +191,7 @@ describe('a time that a rule is about', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processing');
   });
 
-  test('step-late: a rule that has changed is asked again, and its announcement has an id of its own', async (context) => {
+  test('step-late: a rule that has changed is evaluated again, and its announcement has an id of its own', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one'), { maxFailures: 20 }));
     const late = { id: 'late', event: { kind: 'step-late' }, action: tell } as const;
     await put(desk, late);

@@ -28,7 +28,7 @@ function setting() {
 const decides = async (rules: ReturnType<typeof createRules>) =>
   decide(await rules.current(), situation()).decisions.map(({ ruleId }) => ruleId);
 
-test('a change takes effect in every process within five seconds, also in one that has slept', async () => {
+test('a change of a rule takes effect in every process within five seconds, also in a process that was frozen', async () => {
   const { process, advance } = setting();
   const [api, scheduler] = [process(), process()];
   assert.deepEqual(await decides(scheduler), []);
@@ -41,7 +41,7 @@ test('a change takes effect in every process within five seconds, also in one th
   assert.deepEqual(await decides(scheduler), []);
 });
 
-test('a process reads the pointer once in five seconds, and compiles the rules once', async () => {
+test('a process reads the pointer to the rules once in five seconds, and compiles unchanged rules once', async () => {
   const { process, advance, counted } = setting();
   const rules = process();
   const sets = await Promise.all(Array.from({ length: 50 }, () => rules.current()));
@@ -99,7 +99,7 @@ test('the figures of a rule are added up over processes, every ten seconds', asy
   assert.equal(lastHitAt, clock.now() - 10_000);
 });
 
-test('a rule of whose last 20 actions half failed again goes to dry-run by itself, once', async () => {
+test('a rule changes to dry-run automatically, one time, when half of its last 20 actions have failed again', async () => {
   const { process, store } = setting();
   const rules = process();
   await rules.put(rule(), change());

@@ -35,7 +35,7 @@ describe('a bulk run', () => {
     assert.equal(audit.length, 1);
   });
 
-  test('leaves out an order that has moved on, one that a person has claimed and one that is infeasible, with the reasons', async () => {
+  test('leaves out an order that has changed since its check and one for which the instruction is infeasible, with the reasons', async () => {
     const { created, run, work, act, items, ordersInError, ask, submitOrder, answer } = startBulk();
     const [moved = '', ...others] = await ordersInError(2);
     const running = await submitOrder('running');

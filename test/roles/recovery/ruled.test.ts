@@ -120,7 +120,7 @@ test('F-125: a rule about the age of an order recovers it while it is at work', 
   assert.deepEqual([(await desk.state(receipt)).outcome, await foundIn(desk, sale)], ['compensated', 1]);
 });
 
-test('F-125: a rule that would recover an activity which a person is recovering already does nothing, and is no exception', async (context) => {
+test('F-125: a rule that would recover an activity which a person is recovering already does nothing, and raises no exception', async (context) => {
   const event = { kind: 'order-age', afterSeconds: 60 } as const;
   const { desk, receipt, pack } = await received(
     context,
