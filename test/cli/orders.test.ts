@@ -213,7 +213,7 @@ describe('orders at the command line', () => {
 
   test('a finished order has nothing left to undo, and its undo plan says so', async () => {
     const { out } = await system.redress(['order', 'plan', good]);
-    assert.equal(out, 'The order is finished (completed), so nothing of it will be undone any more.\n');
+    assert.equal(out, 'The order is finished (completed), so none of its steps will be undone any more.\n');
   });
 
   test('an infeasible instruction is refused with every reason', async () => {

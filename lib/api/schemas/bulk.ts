@@ -89,7 +89,7 @@ export const ListedBulkRun = z.strictObject(shape);
 
 export const BulkRun = z.strictObject({
   ...shape,
-  filter: z.unknown().describe('as it was given; of ids, only their number'),
+  filter: z.unknown().describe('as it was given; in place of the list `ids`, its length'),
   solutionId: z.string().optional(),
   sinceFrozen: count.describe('orders that match by now and are not in the set: counted once a minute at most, up to 1,000'),
 });

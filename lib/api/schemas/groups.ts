@@ -43,7 +43,7 @@ export const GroupHeaders = z.object({
     .string()
     .regex(/^"[1-9]\d{0,14}"$/, 'expected the ETag of the group in quotes, such as "7"')
     .exactOptional()
-    .describe('the ETag of the group, if nobody else may have changed it'),
+    .describe('the ETag of the group: refuses the change if somebody has changed the group since'),
 });
 
 export const PeopleGroupView = z.strictObject({

@@ -97,7 +97,7 @@ export const Suggestion = z.strictObject({
   why: z.enum(['same-fingerprint', 'condition']),
   instruction: z.looseObject({ kind: z.string() }),
   parameters: fields.parameters,
-  feasible: z.boolean().describe('with parameters: whether it can be feasible, whatever their values are'),
+  feasible: z.boolean().describe('a solution with parameters is checked with sample values; a refusal of these values does not count'),
 });
 
 export const RuleOfSolutionBody = z.strictObject({

@@ -45,7 +45,7 @@ export const orderList: CliCommand<Options> = {
       .option('--workflow <name>', 'only orders of this workflow')
       .option(
         '--fault <type>',
-        'only orders with this fault, also finished ones: CardDeclined. Only those that wait for a person: with --state blocked',
+        'only orders with this fault, finished ones too: CardDeclined. With --state blocked: only those that wait for a person',
       )
       .option(
         '--submitted-since <time>',

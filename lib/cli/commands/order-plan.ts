@@ -34,7 +34,8 @@ export const orderPlan: CliCommand<Options> = {
   },
 };
 
-const finishedText = ({ outcome }: OrderView): string => `The order is finished (${outcome}), so nothing of it will be undone any more.\n`;
+const finishedText = ({ outcome }: OrderView): string =>
+  `The order is finished (${outcome}), so none of its steps will be undone any more.\n`;
 
 function planText({ steps, withoutUndo }: Plan, paint: Paint): string {
   const rows = steps.map((step) => [step.path, `${step.agent}.${step.operation}`, inputText(step)]);

@@ -44,7 +44,7 @@ export function formsOf(way: Way, failing: Failing, separating: readonly Separat
     case 'resubmit':
       return 'answer' in way.instruction ? 'A person answered a question.' : [retryForm(way, failing)];
     case 'skip':
-      if (effect === 'done') return 'People did the work by hand, which no definition can.';
+      if (effect === 'done') return 'People did the work by hand, which no definition can do.';
       if (path !== undefined && path !== failing.path) return `People skipped ${String(path)}, and not the step that failed.`;
       return [...separating.map((each) => ifForm(failing, each)), goOnForm(failing)];
     case 'compensate':

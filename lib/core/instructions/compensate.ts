@@ -64,8 +64,7 @@ function ofPath({ program, state }: Judged, path: string): readonly InstructionR
       refusal('no-such-step', `${path} is not a scope of this workflow.${proposalFor(program, path)} ${chosen(program, state)}`, about),
     ];
   const activity = activities[path];
-  if (!activity)
-    return [refusal('moved-on', `${path} is not open, so nothing of it can be undone alone. ${chosen(program, state)}`, about)];
+  if (!activity) return [refusal('moved-on', `${path} is not open, so it cannot be undone alone. ${chosen(program, state)}`, about)];
   if (activity.status !== 'Executing' && !activity.awaitsPerson && !activity.handling)
     return [refusal('moved-on', `${path} is ending already. ${chosen(program, state)}`, about)];
   return blocked && !blocked.reported && !isAt(blocked.path, path)
