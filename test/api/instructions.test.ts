@@ -192,7 +192,7 @@ test('F-60: an order can be amended: its new limits hold, and an operator sees w
   );
 });
 
-test('F-60: a repeated instruction under its idempotency key is carried out once, and the answer says so', async () => {
+test('F-60: an instruction that is repeated under its idempotency key is carried out once, and the second answer says so', async () => {
   const { ask, orderId, head } = await withOrderInError();
   const headers = { 'if-match': `"${(await head()).rev}"`, 'idempotency-key': 'once' };
   const give = (body: object) => ask('POST', `/orders/${orderId}/instructions`, { as: 'operator', headers, body });

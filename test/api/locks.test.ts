@@ -49,7 +49,7 @@ test('F-22: the holder of a lock or an admin can unlock an order, another operat
   );
 });
 
-test('a lock of a finished or unknown order, or with wrong content, is refused and changes nothing', async () => {
+test('a lock is refused and changes nothing if its order is finished or unknown, or if its body is invalid', async () => {
   const { ask, orderId, stored } = await withLockedOrder();
   const before = await stored();
   for (const [given, pointer] of [

@@ -37,7 +37,7 @@ test('S23: with very many steps, closed steps are left out, but running steps ne
   assert.ok(bytesOf(steps) < lambdaMax);
 });
 
-test('S23: a step that fits to the byte is shown, and one that is a byte longer is not', () => {
+test('S23: a step whose size is exactly the limit is shown, and a step that is one byte longer is left out', () => {
   const named = (name: string) => ({ path: 'order/s', name, status: 'Closed', output: null });
   const room = answerLimits.steps - bytesOf(named(''));
   assert.equal(boundedSteps('ord_x', [named('x'.repeat(room))]).steps.length, 1);

@@ -138,7 +138,7 @@ test('F-08: a client sees its order without internals; operators and admins see 
   }
 });
 
-test('operators get one sentence that explains the state of an order, and it is stable for one ETag', async () => {
+test('operators get one sentence that explains the state of an order, always the same for one ETag', async () => {
   const { ask, submitOrder, orderInError, clock } = startApi();
   const blocked = await ask('GET', `/orders/${await orderInError('k')}`, { as: 'operator' });
   assert.equal(blocked.json.explanation, 'Blocked: CardDeclined at order/charge.');

@@ -35,7 +35,7 @@ describe('F-160: an operator who has an order rebuilt', () => {
     assert.partialDeepStrictEqual(items, [{ action: 'rebuild', by: 'olga', reason: body.reason }]);
   });
 
-  test('a rebuilt order goes on if it was in Error only because its state could not be read', async () => {
+  test('a rebuilt order continues if it was in Error only because its state could not be read', async () => {
     const { rebuild, damage, wake, order, database, answer } = await withOrder('Processing');
     const blob = String(database.prepare('SELECT blob FROM states').get()?.['blob']);
     damage(lostLines);

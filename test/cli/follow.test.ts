@@ -48,7 +48,7 @@ describe('following an order', () => {
     assert.deepEqual(api.requested, [undefined, '"1"', '"1"', '"1"']);
   });
 
-  test('waits while the system restarts or is busy, and says so once', async () => {
+  test('waits while the system restarts or is busy, and prints one message about it', async () => {
     const { states, lost } = await followed(scripted(answer('"1"', 'Processing'), away, away, busy, answer('"2"', 'Error')));
     assert.deepEqual(states, ['Processing', 'Error']);
     assert.equal(lost.length, 1);

@@ -107,7 +107,7 @@ describe("W-05, F-155: the operator's work at the command line", () => {
     assert.match(listed.out, new RegExp(`^due .* order +reference +task\\n[\\s\\S]*${orderId} +tsk_`));
   });
 
-  test('W-03: the last instruction shows who gave it and whether it has helped, and the history shows what it changed', async () => {
+  test('W-03: the last instruction is shown with its person and its verdict, and the history shows what it changed', async () => {
     const orderId = await blocked('00000');
     const { taskId } = await state(orderId);
     const replace = (...set: readonly string[]) =>

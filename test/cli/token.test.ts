@@ -31,7 +31,7 @@ describe('redress token', () => {
     ['12h', 43_200],
     ['7d', 604_800],
   ] as const) {
-    test(`--expires ${span} makes it valid for ${seconds} seconds`, async (context) => {
+    test(`--expires ${span} makes the token valid for ${seconds} seconds`, async (context) => {
       const folder = folderFor(context);
       const { json } = await redress(['token', '--role', 'operator', '--subject', 'olga', '--expires', span, '--data', folder, '--json']);
       const { roles, sub, exp = 0, iat = 0 } = await claimsOf(json.token, folder);

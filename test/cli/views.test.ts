@@ -255,7 +255,7 @@ describe('the words for an order', () => {
     assert.equal(statusText({ name: 'pay', status: 'Closed', result: 'Faulted' }, { fault }), 'failed');
   });
 
-  test('a client that sees two steps of one name can tell them apart', () => {
+  test('a client that sees two steps of one name sees different names for them', () => {
     const alike = [
       { name: 'tell', status: 'Closed', result: 'Succeeded' },
       { name: 'tell', status: 'Executing', result: null },

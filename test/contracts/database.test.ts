@@ -91,7 +91,7 @@ test("a commit that meets another process's lock waits and then succeeds", async
   await database.close();
 });
 
-test('S2: two processes that write to one order in one file lose no write of each other', async (t) => {
+test('S2: when two processes write to one order in one file, no write is lost', async (t) => {
   const folder = folderFor(t);
   const { store, database } = openEmbedded(folder.path, { clock: manualClock() });
   await store.create(orderRecord('o1'), stateRecord('o1'), { messages: [], announcements: [] });

@@ -371,7 +371,7 @@ export function fairChannelContract(name: string, open: OpenChannels): void {
     await close();
   });
 
-  test(`${name}: each delivery of a message has its group; a message without one has none`, async () => {
+  test(`${name}: each delivery of a message has the group of the message; a message without a group is delivered without one`, async () => {
     const { queues, clock, close } = await open(() => undefined);
     await queues.send([
       { queue: 'q', body: 'm0', group: 'acme' },

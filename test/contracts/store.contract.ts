@@ -327,7 +327,10 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     ...more,
   });
 
-  it('X-20: the intent of a request is recorded once per key, and later requests learn which one recorded it', async ({ store, other }) => {
+  it('X-20: the intent of a request is recorded once per key, and later requests learn which request recorded it', async ({
+    store,
+    other,
+  }) => {
     assert.equal((await store.recordIntent(intentOf('r1'))).outcome, 'recorded');
     for (const each of [store, other])
       for (const requestId of ['r1', 'r2'])

@@ -62,7 +62,7 @@ describe('which activities of an order may still run', () => {
     assert.ok(!waitsAhead(begun(sequence('order', choice))));
   });
 
-  test('the activities in a loop are reachable until its last turn, and those in a retry until its last run', () => {
+  test('the activities in a loop are reachable until its last turn, and the activities in a retry until its last run', () => {
     const body = (): Activity => sequence('body', visa, step('a'));
     const loop: Activity = { activity: 'forEach', name: 'loop', list: [1, 2], maxConcurrency: 1, do: body() };
     const run = begun(sequence('order', loop));

@@ -586,7 +586,7 @@ test('a condition that is valid JavaScript but not a valid expression is refused
   assert.throws(() => has(cel`1 + 1`), /Expected a path such as order\.note, got 1 \+ 1/);
 });
 
-test('a root with a name keeps it inside a sequence, and its handlers become those of the order', () => {
+test('a root with a name keeps that name as the child of a new root, and its handlers become those of the order', () => {
   for (const [build, name] of [
     [() => charge(), 'charge'],
     [({ order }: Context) => forEach(order.items, () => charge()), 'items'],

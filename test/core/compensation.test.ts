@@ -98,7 +98,7 @@ test('F-107: branches are undone in the reverse of their completion order, whate
   );
 });
 
-test('F-101: a scope undoes the steps inside it, and an outer scope later undoes the rest', () => {
+test('F-101: a scope undoes the steps inside it, and an outer scope later undoes its other steps', () => {
   const inner: Activity = { ...sequence('inner', undoable('b'), undoable('c'), step('fails')), faultHandlers: [refused] };
   const run = startRun(
     workflow({ ...sequence('order', undoable('a'), inner, undoable('d'), step('fails-too')), faultHandlers: [refused] }),
@@ -110,7 +110,7 @@ test('F-101: a scope undoes the steps inside it, and an outer scope later undoes
   ]);
 });
 
-test('F-105: the input of an undo is in the state, so no step is requested again for it', () => {
+test('F-105: the input of an undo is stored when its step succeeds, so no step is requested again to compute it', () => {
   const charge = step('charge', { undo: step('undo', { operation: 'undo', input: { id: { $cel: 'steps.charge.id' } } }) as Step });
   const turns: Activity = { activity: 'forEach', name: 'turns', list: ['x', 'y'], maxConcurrency: 1, do: charge };
   const run = startRun(workflow({ ...sequence('order', turns, step('fails')), faultHandlers: [refused] }));

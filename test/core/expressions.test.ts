@@ -50,7 +50,7 @@ for (const { about, rows } of corpus.groups) {
   });
 }
 
-test('the corpus covers the language version that definitions name, and no row occurs twice', () => {
+test('the recorded expressions belong to the language version that definitions name, and none occurs twice', () => {
   const expressions = corpus.groups.flatMap(({ rows }) => rows.map(({ expression }) => expression));
   assert.equal(corpus.exprVersion, exprVersion);
   assert.equal(new Set(expressions).size, expressions.length);

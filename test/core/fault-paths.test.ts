@@ -176,7 +176,7 @@ describe('which handler handles which fault', () => {
     assert.ok(met > 100, String(met));
   });
 
-  test('the table shows the effect of onExhausted for a step without a reply', () => {
+  test('the table shows what onExhausted does for a step without a reply', () => {
     const handled = { ...sequence('order', step('charge')), faultHandlers: [{ fault: 'Engine', do: delay('rest', 1) }] };
     const ends = (['error', 'wait', 'undo', 'fault'] as const).map((onExhausted) => {
       const definition = workflow(handled, { onExhausted });
@@ -189,7 +189,7 @@ describe('which handler handles which fault', () => {
     assert.deepEqual(ends, ['operator', 'waits', 'undone', 'handled']);
   });
 
-  test('a handler undoes a scope, raises another fault, ends the order, or lets the order continue after it', () => {
+  test('the table shows whether a handler undoes a scope, raises another fault, ends the order, or lets it continue', () => {
     const scope = (name: string, ...inside: readonly Parameters<typeof sequence>[1][]) => sequence(name, ...inside);
     const raise = (fault: string) => ({ activity: 'raise', name: `raise-${fault}`, fault, message: fault }) as const;
     const ends = (body: Parameters<typeof sequence>[1]) => {

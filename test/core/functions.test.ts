@@ -48,7 +48,7 @@ describe('an order computes a value in a function of the app', () => {
     ['returns too large a value', 'odd-repeat@1', limits.outputBytesMax, { type: 'Engine/OutputTooLarge', outcomeUnknown: false }],
   ];
   for (const [what, name, input, fault] of failures) {
-    test(`a function that ${what} is a fault of the order`, () => {
+    test(`a function that ${what} gives the order a fault`, () => {
       assert.partialDeepStrictEqual(started(name, input).state.blocked, { path: 'order/quote', fault });
     });
   }

@@ -93,7 +93,7 @@ test('waits and pauses are shown in the longest unit that gives a whole number',
   );
 });
 
-test('an activity of an unfamiliar type is drawn as a leaf, or as a frame with its children', () => {
+test('an activity of an unknown type is drawn as a leaf, or as a frame with its children', () => {
   const known = behaviors as { [type: string]: unknown };
   Object.assign(known, { ring: { ...behaviors.delay }, ward: { ...behaviors.scope } });
   try {

@@ -201,7 +201,7 @@ const unreadable: readonly (readonly [where: string, path: string, root: Activit
 ];
 
 for (const [where, path, root] of unreadable) {
-  test(`${where} that cannot be evaluated is a fault at its place, and no part of it begins`, () => {
+  test(`if an expression in ${where} cannot be evaluated, its activity has a fault, and no part of the activity begins`, () => {
     const { type, source } = blockedFor(root) ?? {};
     assert.deepEqual({ type, source }, { type: 'Engine/ExpressionFailed', source: path });
   });

@@ -183,12 +183,12 @@ for (const [what, quoted] of [
   ['in base64 behind a name', btoa(`user:${cardNumber}`)],
   ['in base64 behind another text', `token-${btoa(`{"card":"${cardNumber}"}`)}`],
 ] as const)
-  test(`S24: a secret is removed from messages ${what}`, () => {
+  test(`S24: a secret ${what} is removed from messages`, () => {
     const message = withoutTexts(`The bank refused ${quoted} today.`, [cardNumber]);
     assert.ok(!message.includes(quoted) && message.startsWith('The bank refused ') && message.includes(mask), message);
   });
 
-test('S24: a secret is removed from messages in uppercase, in lowercase and as a part of a URL', () => {
+test('S24: a secret in uppercase, in lowercase or as a part of a URL is removed from messages', () => {
   const secret = 'Ada (Byron)/Lovelace';
   for (const quoted of [secret.toLowerCase(), secret.toUpperCase(), encodeURIComponent(secret)])
     assert.equal(withoutTexts(`no ${quoted}!`, [secret]), `no ${mask}!`);

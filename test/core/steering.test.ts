@@ -47,7 +47,7 @@ function written({
 }
 
 describe('the parts of a definition that steer a workflow', () => {
-  test("a loop's collected value and its list are parts that steer", () => {
+  test('the collected value and the list of a loop are steering parts', () => {
     const loop = (list: readonly string[], price: number) =>
       defineWorkflow('sale', { version: 1, order }, () => forEach(list, (name) => ({ do: sequence(), collect: { name, price } })));
     const hash = hashOf(loop(['a', 'b'], 1));
@@ -56,7 +56,7 @@ describe('the parts of a definition that steer a workflow', () => {
   });
 
   const same: readonly (readonly [what: string, more: Written])[] = [
-    ['a definition that is written twice', {}],
+    ['a second evaluation of the definition', {}],
     ['properties of the operation', { operation: { faults: [Declined], completeWithinSeconds: 9, longestSeconds: 90 } }],
     ['a lookup and an at-most-once operation', { operation: { lookup: () => undefined, atMostOnce: true } }],
     ['the text of a question and the description of a field', { question: 'Sure?', about: 'another word' }],
@@ -67,7 +67,7 @@ describe('the parts of a definition that steer a workflow', () => {
     ],
   ];
   for (const [what, more] of same)
-    test(`S20: ${what}: this changes no steering part`, () => assert.equal(steeringText(written(more)), steeringText(written())));
+    test(`S20: no steering part changes with ${what}`, () => assert.equal(steeringText(written(more)), steeringText(written())));
 
   const others: readonly (readonly [what: string, more: Written, where: string])[] = [
     ['another input', { item: 'cup' }, 'order/retry/charge input/item'],
@@ -80,11 +80,11 @@ describe('the parts of a definition that steer a workflow', () => {
       assert.equal(firstDifference(steeringOf(written()), steeringOf(written(more))), where);
     });
 
-  test('S20: this release hashes the same workflow as the previous one did; otherwise no running order could continue', () => {
+  test('S20: a workflow has the same hash in this release as in the previous one; otherwise no running order could continue', () => {
     assert.equal(hashOf(written()), '8JKwSHug3YUwP25s');
   });
 
-  test('S20: the order of fields makes no difference', () => {
+  test('S20: the sequence of fields makes no difference', () => {
     const definition = written();
     const turned = JSON.parse(JSON.stringify(definition), (_, value) =>
       typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value).reverse()) : value,

@@ -70,7 +70,7 @@ describe('a step with a time limit', () => {
     ['a limit of zero seconds', limited(0), 'withinSeconds is 0; it must be a number above 0.'],
     ['a limit of two years', limited(63_072_000), 'withinSeconds is 63072000; the maximum is 31622400 seconds (a year).'],
     [
-      'a limit of the undo',
+      'a limit of an undo',
       { ...step('a'), undo: { ...step('undo'), withinSeconds: 5 } } as Activity,
       'Its undo has a time limit, which no undo can have: it is repeated until it succeeds. Leave out .within(…).',
     ],

@@ -213,7 +213,7 @@ test('F-52: when one step expires, its siblings continue undisturbed', () => {
   );
 });
 
-test('S23: an output of exactly the maximum size is kept, and one byte more is a fault of unknown outcome', () => {
+test('S23: an output of exactly the maximum size is kept; with one byte more, the step has a fault and an unknown outcome', () => {
   const overhead = JSON.stringify('').length;
   const largest = 'x'.repeat(limits.outputBytesMax - overhead);
   const kept = charging();

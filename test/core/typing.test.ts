@@ -187,7 +187,7 @@ test('a wait requires a number, a condition a boolean, a loop a list, and a faul
   ]);
 });
 
-test('an expression that tests for a field somewhere gets no warning for the field elsewhere', () => {
+test('a definition that tests for a field gets no warning where it reads that field', () => {
   const choice = {
     activity: 'choice',
     name: 'choice',

@@ -67,7 +67,7 @@ describe('the plan of an undo', () => {
     );
   });
 
-  test('for a scope it lists only steps inside it; for a composite, its own undo instead of those of its parts', () => {
+  test('the plan of a scope lists only steps inside it; for a composite with an undo, it lists that undo instead of those of its parts', () => {
     const whole: Activity = { ...sequence('whole', undoable('b'), step('c')), undo: step('undo', { operation: 'un-whole' }) as Step };
     const run = begun(sequence('order', undoable('a'), sequence('outer', whole), step('d')));
     for (const path of ['order/a', 'order/outer/whole/b', 'order/outer/whole/c']) run.reply(path, ok({ id: 1 }));

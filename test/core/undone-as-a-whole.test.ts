@@ -172,7 +172,7 @@ describe('an operator may mark an activity as compensated', () => {
     return run;
   };
 
-  test('an undo that is marked as done is not requested again, and the next one is', () => {
+  test('an undo that is marked as done is not requested again, and the next undo is requested', () => {
     const run = canceled();
     run.reply('order/b/undo', fault('Stuck'));
     assert.deepEqual(

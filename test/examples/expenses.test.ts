@@ -119,7 +119,7 @@ for (const name of ['embedded', 'aws'] as const)
       await place.close();
     });
 
-    test('F-120, F-174: a message of an unknown article is kept for an operator, and its sender gets no reply; others continue', async () => {
+    test('F-120, F-174: a message of an unknown article is kept for an operator, and its sender gets no reply; other messages are handled', async () => {
       const place = await placeWith();
       await send(place, 'stock', 'stock-level', { article: 'coffee', count: 3 });
       await send(place, 'stock', 'stock-level', { article: 'tea', count: 4 });

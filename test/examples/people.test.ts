@@ -15,7 +15,7 @@ const arrives = given(papers).comes({ pages: 2 });
 
 describe('a claim, rehearsed', () => {
   for (const [version, workflow] of [claimCase1, claimCase2].entries())
-    test(`F-14: version ${version + 1} asks the group, waits for the papers, ships, and answers with its output`, () => {
+    test(`F-14: version ${version + 1} asks the group, waits for the papers, ships, and ends with an output`, () => {
       const run = rehearse(workflow, sample('ok'), arrives, assessed);
       assert.equal(run.outcome, 'completed', run.story());
       assert.partialDeepStrictEqual(run.output, { shipmentId: 'shipmentId', total: 1500 });

@@ -139,7 +139,7 @@ test('every sample is a valid order of the workflow', () => {
   }
 });
 
-test('an order at the limits is valid, and one beyond them is refused', () => {
+test('an order at the limits is valid, and an order beyond the limits is refused', () => {
   const { order } = JSON.parse(readFileSync(new URL('ok.json', samples), 'utf8'));
   const [item] = order.items;
   const taken = (change: object) => Order.safeParse({ ...order, ...change }).success;

@@ -40,7 +40,7 @@ for (const [what, source, says] of [
   ['never finishes loading', 'setInterval(() => {}, 1000); await new Promise(() => {});', 'it did not finish loading within 2 s'],
   ['ends the process while it is loaded', 'process.exit(0);', 'the process ended before it was loaded'],
 ] as const)
-  test(`when an app ${what}, the synthesis refuses it and says so`, () => {
+  test(`when an app ${what}, the synthesis refuses it and gives that reason`, () => {
     const folder = mkdtempSync(join(tmpdir(), 'redress-loading-'));
     testContext.after(() => rmSync(folder, { recursive: true, force: true }));
     writeFileSync(join(folder, 'index.mjs'), source);

@@ -173,7 +173,7 @@ describe('C: a canary', () => {
     assert.equal(started.length, 4);
   });
 
-  test('a tenth of the runs of each function use the new version for ten minutes, and its alarm on errors rolls it back', () => {
+  test('a tenth of the runs of each function use the new version for ten minutes, and an alarm on errors of a function rolls its deployment back', () => {
     const groups = ofType(stack, 'CodeDeploy::DeploymentGroup').map(([, { Properties }]) => Properties);
     assert.equal(groups.length, names.length);
     for (const { DeploymentConfigName, AlarmConfiguration, AutoRollbackConfiguration } of groups) {

@@ -30,7 +30,7 @@ const won: RecordAnswer = { written: true };
 const lostTo = (who: string): RecordAnswer => ({ written: false, current: version(2, who) });
 const isPossible = (...history: Recorded[]): boolean => isLinearizable(history, recordFrom(unclaimed));
 
-test('S1: one of two concurrent claims wins, and the other host learns the winner', () => {
+test('S1: one of two concurrent claims wins, and the other host learns which host has won', () => {
   assert.equal(isPossible(read(0, 2, unclaimed), claim('a', 1, 5, won), claim('b', 2, 6, lostTo('a'))), true);
 });
 

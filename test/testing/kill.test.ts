@@ -145,7 +145,7 @@ test('F-58: services and listeners of a killed process get no events, and those 
   assert.deepEqual(notified, ['start', 'start', 'stop']);
 });
 
-test('F-58: a running test system refuses start(), and one that was stopped for good refuses start() and kill()', async (context) => {
+test('F-58: a running test system refuses start(), and a stopped test system refuses start() and kill()', async (context) => {
   const { system } = await withAgent(context);
   await assert.rejects(system.start(), /it is running\. Call kill\(\) first\./);
   system.kill();

@@ -63,7 +63,7 @@ test('A5: each line of the audit is an event in the log group of the audit, in o
   );
 });
 
-test('A5: a stream that exists already is used, and one that could not be created is created with the next line', async () => {
+test('A5: an existing stream is used, and the creation of a stream that failed is repeated with the next line', async () => {
   refusals.push([400, 'ResourceAlreadyExistsException']);
   await newLog()('a');
   assert.deepEqual(calls(), ['CreateLogStream', 'PutLogEvents']);

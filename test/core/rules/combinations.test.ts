@@ -126,7 +126,7 @@ const anyRules = fc
   )
   .map((drafts) => drafts.map(({ names, within }, index) => both(within, { id: `r-${index}`, all: patterns(...names), priority: index })));
 
-test('decisions are the same each time, the memory has its bound, and both survive JSON', () => {
+test('decisions are the same each time, the memory stays below its limit, and both can be stored as JSON', () => {
   fc.assert(
     fc.property(anyRules, anyEvents, (rules, events) => {
       const one = played(rules, events);

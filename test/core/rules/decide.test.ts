@@ -16,7 +16,7 @@ test('F-140: a rule without an object is about all orders, and its decision is p
   assert.deepEqual(JSON.parse(JSON.stringify(decided)), decided);
 });
 
-test('F-140: a rule is about the workflow, the step, the agent and the order that its object names', () => {
+test('F-140: a rule decides about the workflow, the step, the agent and the order that its object names', () => {
   const names: readonly [Rule['object'] & {}, boolean][] = [
     [{ workflow: 'buy', step: 'order/charge', agent: 'payment', orderId: 'order-1' }, true],
     [{ workflow: 'sell' }, false],
@@ -27,7 +27,7 @@ test('F-140: a rule is about the workflow, the step, the agent and the order tha
   for (const [object, acts] of names) assert.equal(idsOf(askedOf([rule({ object })])).length, acts ? 1 : 0, JSON.stringify(object));
 });
 
-test('F-140: an event fits by its kind, the type of its fault or an ancestor, and its class', () => {
+test('F-140: an event matches a rule by its kind, by the type of its fault or a supertype, and by its class', () => {
   const events: readonly [Rule['event'] & {}, boolean][] = [
     [{ kind: 'exception' }, true],
     [{ kind: 'exception', type: 'Declined' }, true],
@@ -78,7 +78,7 @@ test('the rule with the highest priority decides first, and the first rule that 
   assert.deepEqual(idsOf(askedOf(rules)), ['told', 'a']);
 });
 
-test('a rule in dry-run says once for each order what it would have done, and does not end the matching', () => {
+test('a rule in dry-run notes once for each order what it would have done, and later rules are tried', () => {
   const set = compileRules([rule({ id: 'trial', mode: 'dry-run', priority: 1 }), rule()]);
   const first = decide(set, situation());
   assert.deepEqual(
@@ -210,7 +210,7 @@ test('an event that no rule is about leaves the memory as it is', () => {
   assert.equal(decide(compileRules([rule()]), situation(signal('papers', 0)), memory).memory, memory);
 });
 
-test('the scheduler learns whether any rule is about an event, and whether one reads outputs, before it gathers values', () => {
+test('the scheduler learns whether a rule is about an event, and whether that rule reads outputs, before it collects values', () => {
   const set = compileRules([rule({ object: { workflow: 'buy' }, condition: 'outputs.charge.amount > 1.0' }), rule({ id: 'general' })]);
   const about = (kind: 'exception' | 'signal', workflow: string) => [
     isAnyRuleAbout(set, kind, workflow),

@@ -43,7 +43,7 @@ export const handlers: readonly Scenario[] = [
   scenario('a branch fails when the other one is done', pair, ['stock.release', 'compensated'], {
     answers: { 'order/charge': [refuses(3)], 'order/reserve': [done(1)] },
   }),
-  scenario('a canceled branch sends no reply, and its outcome is confirmed', pair, ['CancelRequested', 'compensated'], {
+  scenario('a canceled branch sends no reply, and its effect is confirmed', pair, ['CancelRequested', 'compensated'], {
     answers: { 'order/charge': [refuses(1)], 'order/reserve': [doneInSilence()] },
   }),
   scenario('both branches fail, and nothing was done', pair, ['FaultHandled', 'rejected'], {
