@@ -228,7 +228,7 @@ describe('S11: the confirmation of an effect', () => {
   });
 });
 
-describe('S25: a request that could not be processed', () => {
+describe('S25: a request whose processing failed', () => {
   const perhapsDone: StepReply = { status: 'rejected', message: 'Unable to process message.', outcomeUnknown: true };
   const canceledAfter = (reply: StepReply): Run => {
     const run = startRun(workflow(sequence('', step('ship', undo))));
