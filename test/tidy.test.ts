@@ -132,6 +132,15 @@ describe('the repository is tidy', () => {
     );
   });
 
+  test('the glossary is one table, in alphabetical order', () => {
+    const [head, , ...rows] = readFileSync('docs/reference/glossary.md', 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('|'));
+    assert.match(head ?? '', /^\| word \|/);
+    const words = rows.map((row) => (row.split('|')[1] ?? '').trim().replaceAll('`', '').toLowerCase());
+    assert.deepEqual(words, words.toSorted());
+  });
+
   test('docs/internals/findings.md quotes the titles of tests as they are now', () => {
     const quoted = [...read('docs/internals/findings.md').matchAll(/`(test\/[^`]+\.ts)`: ("[^"|]+"(?:(?:,| and) "[^"|]+")*)/g)];
     const pairs = quoted.flatMap(([, file = '', quotes = '']) =>

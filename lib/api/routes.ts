@@ -179,7 +179,7 @@ export const routes: readonly Route[] = [
     summary: 'Close a channel: stop consuming its queues; orders that need it wait',
     body: channels.ChannelCloseBody,
     answers: {
-      200: { description: 'The channel is closed. The functions stop consuming it within seconds.', schema: channels.ChannelState },
+      200: { description: 'The channel is closed. Its functions receive no more messages within seconds.', schema: channels.ChannelState },
     },
     refusals: ['not-found', 'conflict'],
     handle: closeOne,
@@ -190,7 +190,9 @@ export const routes: readonly Route[] = [
     roles: ['operator'],
     summary: 'Open a channel: release the waiting messages in order of arrival',
     body: channels.ChannelOpenBody,
-    answers: { 200: { description: 'The channel is open. The functions consume it again within seconds.', schema: channels.ChannelState } },
+    answers: {
+      200: { description: 'The channel is open. Its functions receive messages again within seconds.', schema: channels.ChannelState },
+    },
     refusals: ['not-found', 'conflict'],
     handle: openOne,
   }),

@@ -158,7 +158,7 @@ export const alarmKinds = {
     ],
   },
   ApiFails: {
-    says: 'answers with 5xx. Check the log of its function, the table and the token issuer.',
+    says: 'answers with 5xx. Read the log of its function, then check the table and the token issuer.',
     threshold: 0,
     periods: 3,
     watched: ({ entrance }) => system('The API', entrance.api.metricServerError(total)),

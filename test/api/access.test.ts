@@ -184,7 +184,7 @@ test('a request for the order of another client gets the same answer, byte for b
   }
 });
 
-test('a client cannot give an instruction, register a client or list clients, and its attempts change nothing', async () => {
+test('a caller with the role client cannot give an instruction of an operator, register a client or list clients, and the refused calls change nothing', async () => {
   const { ask, orderInError, stored } = startApi();
   const orderId = await orderInError('k');
   const before = await stored();

@@ -44,7 +44,7 @@ test('a step, its undo, a fault and its handler look different', () => {
   assert.equal(svg.match(/<g class="edge fault">/g)?.length, 1);
 });
 
-test('all text of a workflow is escaped, so that no XML reader interprets it', () => {
+test('all text of a workflow is escaped, so that no XML reader takes it for markup', () => {
   const name = 'a<b>&"\'\u0000\ud800';
   const svg = drawn(workflow(sequence('order', { ...step('charge'), name }, delay('rest', { $cel: '"</svg><script>"' })), { name }));
   assert.ok(svg.includes('a&lt;b&gt;&amp;&quot;&#39;\ufffd\ufffd'));

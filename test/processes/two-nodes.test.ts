@@ -147,7 +147,7 @@ test('F-26, F-27: a second message for an instance that another node holds waits
   assert.deepEqual(closed, ['order/one', 'order/two', 'order']);
 });
 
-test('two hosts on one data folder share 300 orders that are submitted to both, and each effect exists once', async (t) => {
+test('two hosts on one data folder get the same 300 orders, work on some of them each, and each effect exists once', async (t) => {
   const { variables, open, effects } = site(t);
   const nodes = await Promise.all([startNode(t, variables), startNode(t, variables)]);
   const embedded = open();

@@ -147,7 +147,7 @@ describe('when a service was not reached, an at-most-once operation may be tried
     assert.deepEqual(faultsIn(await ask(2)), unknown);
   });
 
-  test('F-37, X-20: in the next attempt, after the tries of this attempt are exhausted', async (context) => {
+  test('F-37, X-20: in the next attempt, after each try of the first attempt has failed', async (context) => {
     const { ask, notes } = await paying(context, (tried) => (tried < 3 ? refuse() : {}), { attemptsMax: 2 });
     assert.deepEqual(faultsIn(await ask()), [['ServiceUnavailable', false, false]]);
     assert.equal(notes(), 0);

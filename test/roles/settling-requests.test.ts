@@ -25,7 +25,7 @@ const faultsOf = async (...options: Parameters<typeof confirmation>) => {
   );
 };
 
-describe('an agent that confirms an outcome', () => {
+describe('an agent that confirms an effect', () => {
   test('S11: looks the effect up by its idempotency key, and replies that it was made if the lookup finds it', async (context) => {
     const { results, ran } = await confirmation(context, { lookup: (key) => ({ id: key }) }, { idempotencyKey: 'k-1' });
     assert.deepEqual([results, ran], [[{ status: 'succeeded', output: { id: 'k-1' } }], 0]);
@@ -49,7 +49,7 @@ describe('an agent that confirms an outcome', () => {
     ['the service refuses the lookup', () => Promise.reject(new PermanentFailure('Forbidden', 'not for you')), 'Forbidden'],
     ['the lookup returns an invalid output', () => ({ id: 7 }), 'InvalidReply'],
   ] as const)
-    test(`S11: never replies that it was not done because ${what}`, async (context) => {
+    test(`S11: does not reply that the effect does not exist if ${what}`, async (context) => {
       assert.deepEqual(await faultsOf(context, { lookup }), [[type, true, true]]);
     });
 

@@ -26,7 +26,7 @@ for (const [what, scenario] of Object.entries(small)) {
 }
 
 for (const { what, scenario, ...line } of broken) {
-  test(`G7: when ${what}, the search finds it and shows the shortest way there`, async () => {
+  test(`G7: the search finds this bug and the shortest sequence of events that shows it: ${what}`, async () => {
     const { wrong } = await searchIn({ scenario, broken: line });
     assert.ok(wrong, 'nothing was found');
     assert.ok(wrong.story.length <= 30, wrong.story.join('\n'));

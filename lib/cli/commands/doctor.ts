@@ -11,7 +11,7 @@ export const doctor: CliCommand = {
   declare: (command) =>
     command.addHelpText(
       'after',
-      '\nNothing is changed. Exit codes: 1 if a check has failed, 3 if the system does not answer. Warnings are 0.',
+      '\nThis command changes nothing. Exit codes: 0 if each check passes or only warns, 1 if a check fails, 3 if the system does not answer.',
     ),
 
   async run(cli) {

@@ -23,7 +23,12 @@ export const handle: InstructionKind<Handle> = {
 
 function whenAtWork(order: Judged): readonly InstructionRefusal[] {
   if (order.processState === 'Processed') return order.openReports > 0 ? [] : whenFinished(order);
-  return [refusal('nothing-to-do', 'The order is not finished. To have a workflow handle its exceptions, amend it with "handle".')];
+  return [
+    refusal(
+      'nothing-to-do',
+      'The order is not finished. Use the instruction "amend" with the field "handle" to have a workflow handle its exceptions.',
+    ),
+  ];
 }
 
 /** Returns the reasons against a workflow that the app does not have. */

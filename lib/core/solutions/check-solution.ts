@@ -28,7 +28,8 @@ function placeProblems({ instruction, parameters }: Draft): readonly RuleProblem
   const broken = [...ofKind, ...brokenPlacesIn(instruction)].map((path) => ({
     pointer: pointerTo(path),
     code: 'invalid-place',
-    detail: 'Expected a place such as {{amount}}: the name of a parameter between two pairs of braces. The kind has no place.',
+    detail:
+      'Expected a place such as {{amount}}: the name of a parameter between two pairs of braces. The `kind` of the instruction must not contain one.',
   }));
   const unnamed = places
     .filter(({ name }) => !names.includes(name))

@@ -52,7 +52,7 @@ test('X-45: the longer an outage lasts, the less often the order is written, and
   assert.ok(state.rev - rev >= 6 && state.rev - rev <= 16, `${state.rev - rev} writes`);
 });
 
-test('X-45: an order with whole-order recovery is neither reset nor counted behind an open breaker', async (t) => {
+test('X-45: an order whose workflow says `recover: order` is not reset while the circuit breaker of its service is open, and no failure is counted', async (t) => {
   const { system, orderId } = await behind(
     t,
     appOf((step) => step('one'), { recover: 'order' }),

@@ -147,7 +147,7 @@ test('F-50: no failure counts before the last open step has passed its deadline'
   assert.deepEqual(requestedSteps(system), ['one#1', 'two#1', 'three#1', 'one#2', 'three#2']);
 });
 
-test('F-51: with whole-order recovery, too, a threshold of 3 resets three times and puts the order in Error at the fourth expiry', async (t) => {
+test('F-51: with `recover: order`, too, a threshold of 3 resets three times and puts the order in Error at the fourth expiry', async (t) => {
   const system = await startStill(t, wholeOrder, { variables: { MAX_FAILURES: '3' } });
   const orderId = await submitted(system);
   for (const failureCount of [1, 2, 3, 4]) {
@@ -163,7 +163,7 @@ test('F-51: with whole-order recovery, too, a threshold of 3 resets three times 
   });
 });
 
-test('F-51: with whole-order recovery, too, the definition overrides MAX_FAILURES', async (t) => {
+test('F-51: with `recover: order`, too, the definition overrides MAX_FAILURES', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => step('one'), { recover: 'order', maxFailures: 0 }),
