@@ -44,6 +44,8 @@ export type Phase = 'closed' | 'open' | 'half-open';
 const probeMs: Backoff = { first: 5_000, longest: 60_000, jitter: [0.75, 1.25] };
 /** A host that has received no messages for this long reads the breaker before its next call: another host may have opened it. */
 export const restedMs = 10_000;
+/** A waiting request comes again at the time of the next probe. If it has not come this much later, no request waits. */
+const comesWithinMs = 30_000;
 /** A probe that begins this late shows that no request was waiting: a waiting request would have been the probe earlier. */
 const idleMinMs = 3_600_000;
 /** The shortest half-open phase. Late steps do not count as failures during that phase. */
@@ -54,6 +56,9 @@ export const phaseOf = (breaker: Breaker | undefined, now: number): Phase => {
   if (breaker.closedAt === null) return 'open';
   return now < releasedBy(breaker, breaker.closedAt) ? 'half-open' : 'closed';
 };
+
+/** Whether the service is down and no request waits that could find out that it is back: only a new one can be the probe. */
+export const lacksRequests = (breaker: Breaker, now: number): boolean => breaker.closedAt === null && now > breaker.probeAt + comesWithinMs;
 
 /**
  * Whether a call for this client may be a probe now. If calls of one client alone have failed, the content of that client's requests may

@@ -167,6 +167,19 @@ describe('a bulk run', () => {
     assert.partialDeepStrictEqual(await run(id), { state: 'done', applied: 2 });
   });
 
+  test('goes on behind an open circuit breaker if its probe has long been due, because no other request can close it', async () => {
+    const { created, run, work, ordersInError, store, clock } = startBulk();
+    await ordersInError(2);
+    const id = await created({ start: true });
+    const breaker = { agent: 'payment', rev: 1, openedAt: clock.now(), probeAt: clock.now() + 5000, failedProbes: 0, closedAt: null };
+    await store.putBreaker(breaker, 0);
+    await work(40);
+    assert.partialDeepStrictEqual(await run(id), { state: 'paused', applied: 0 });
+    await clock.jump(36_000);
+    await work();
+    assert.partialDeepStrictEqual(await run(id), { state: 'done', applied: 2 });
+  });
+
   test('is paused, resumed and stopped by any operator, and gives no instruction after a stop', async () => {
     const { created, run, work, act, ordersInError, ask } = startBulk();
     await ordersInError(3);
