@@ -15,7 +15,7 @@ import { extend, reply } from '#core/engine/reply';
 import { endFromOutside, resubmit, resume } from '#core/engine/resumption';
 import { ruleUndos } from '#core/engine/ruled-undos';
 import { signal } from '#core/engine/signal';
-import { beginStandstill, endStandstill, restoreTimes, suspend } from '#core/engine/suspension';
+import { beginStandstill, endStandstill, endSuspension, suspend } from '#core/engine/suspension';
 import type { Inputs, Subject, Transition } from '#core/engine/transition';
 import { TransitionBuilder } from '#core/engine/transition-builder';
 import { execute } from '#core/engine/verbs';
@@ -74,7 +74,7 @@ function applyEvent(builder: TransitionBuilder, event: Event): void {
       if (event.recovers && isOpen(state)) builder.set({ recovering: rootPath });
       return isOpen(state) ? endFromOutside(builder, event.outcome, event.late) : undefined;
     case 'terminated':
-      restoreTimes(builder);
+      endSuspension(builder);
       return state.phase === 'closed' ? undefined : terminate(builder);
     case 'handlerEnded':
       return isOpen(state) ? afterHandler(builder, event) : undefined;

@@ -78,9 +78,9 @@ describe('paging in undo entries', () => {
   test('the entries of the scope leave the newest page that has any; other entries stay in the pages, and none is loaded twice', () => {
     const once = take(state, 'order/x');
     assert.deepEqual([paths(once), once.pagedUndo?.entries], [['x/a', 'x/c', 'x/e'], 3]);
-    assert.deepEqual(pageIn(once, { scope: 'order/x' }, 0, new Map()), { state: once, searched: false }, 'no page is read again');
+    assert.deepEqual(pageIn(once, { scope: 'order/x' }, 0, new Map()), { state: once, hasEntries: false }, 'no page is read again');
     const other = pageIn(once, { scope: 'order' }, 0, pages);
-    assert.ok('searched' in other);
+    assert.ok('hasEntries' in other);
     assert.deepEqual(paths(take(other.state, 'order')), ['x/a', 'y/b', 'x/c', 'y/d', 'z', 'x/e']);
   });
 
@@ -100,7 +100,7 @@ describe('paging in undo entries', () => {
   });
 
   test('no page from before the scope began is read, and a page that is missing is requested', () => {
-    assert.deepEqual(pageIn(state, { scope: 'order/q' }, 5, new Map()), { state, searched: false });
+    assert.deepEqual(pageIn(state, { scope: 'order/q' }, 5, new Map()), { state, hasEntries: false });
     assert.deepEqual(pageIn(state, { scope: 'order/q' }, 2, new Map()), { needs: 5 });
   });
 });

@@ -113,7 +113,7 @@ export const moreSupervision: readonly Mutant[] = [
     name: 'long wait cut short',
     why: 'a step above its threshold is requested again as soon as another one is late: too rare in the worlds',
     file: 'lib/core/engine/repetition.ts',
-    find: "if (builder.event.type === 'expired' && waitsLong(builder, path)) continue;",
+    find: "if (builder.event.type === 'expired' && isPausing(builder, path)) continue;",
     replace: '',
     suites: ['test/roles/supervisor/counting-steps.test.ts'],
   },

@@ -119,7 +119,7 @@ export const moreCompensation: readonly Mutant[] = [
     name: 'canceled work is started again at once',
     why: 'a canceled step with an unknown outcome is requested again while it may still be running',
     file: cancellation,
-    find: "if (runsAgain && local.mode === 'cancel' && local.completeBy > builder.event.at) return waitForCompleteBy(builder, path, local, reply);",
+    find: "if (isRerun && local.mode === 'cancel' && local.completeBy > builder.event.at) return waitForCompleteBy(builder, path, local, reply);",
     replace: '',
   },
   {

@@ -8,7 +8,7 @@ import { type RemoteStep, step } from './step.ts';
 /**
  * Runs another workflow as a separate order (child workflow). The agent of a call is the engine, its operation is the
  * other workflow with its version (`ship-one@1`), and its input is the body of the called order. The call fails only
- * after all work of the called order is undone.
+ * after all work of the called order is undone, or after a person has terminated that order.
  */
 export interface Call extends RemoteStep {
   readonly activity: 'call';

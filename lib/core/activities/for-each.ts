@@ -24,7 +24,7 @@ export interface ForEach extends ActivityBase {
 
 export interface ForEachState {
   readonly count: number;
-  /** The next item to start. */
+  /** The number of the next turn to start: the position of its entry. */
   readonly next: number;
   readonly open: number;
   /** The entries, if a second evaluation of the list could differ: variables may change while the loop runs. */

@@ -89,8 +89,8 @@ type LocalOf<A extends ActivityOf> = A['activity'] extends keyof typeof behavior
   : unknown;
 
 /**
- * Returns the local state of an activity. Undefined if the activity failed before it could start. The cast is safe,
- * because the behavior of the node wrote the state. Only the state of a compensating root comes from the engine.
+ * Returns the local state of an activity. Undefined if the activity failed before it could start, and for a compensating root. The cast is
+ * safe for a state that the behavior of the node wrote. While an activity `resumes` elsewhere, the engine writes it, without these fields.
  */
 export const localOf = <A extends ActivityOf>(_node: A, activity: ActivityState | undefined): LocalOf<A> | undefined =>
   activity?.status === 'Compensating' ? undefined : (activity?.local as LocalOf<A> | undefined);

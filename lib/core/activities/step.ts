@@ -25,7 +25,7 @@ export interface RemoteStep extends ActivityBase {
   readonly longestSeconds?: number;
   /** The operation is requested at most once, because the service does not recognize a repeated idempotency key. */
   readonly atMostOnce?: boolean;
-  /** The schema that the workflow expects of the output. An output that differs from this raises the fault `InvalidReply`. */
+  /** The condition that the output must meet. Any other output raises the fault `InvalidReply`. */
   readonly expects?: Expectation;
   /** The agent can look up by idempotency key whether the effect exists. */
   readonly lookup?: boolean;
@@ -125,8 +125,8 @@ function begin(step: RemoteStep, context: Context): Next<StepState> {
   return requestAttempt(step, memo.generation, memo.attempt + 1, context, { input: memo.input });
 }
 
-const hasOtherInput = ({ outcome, inputHash: of, input: asked }: StepMemo, input: Json): boolean => {
-  const before = outcome === 'open' && asked !== undefined ? fingerprint(asked) : of;
+const hasOtherInput = ({ outcome, inputHash, input: openInput }: StepMemo, input: Json): boolean => {
+  const before = outcome === 'open' && openInput !== undefined ? fingerprint(openInput) : inputHash;
   return before !== undefined && before !== fingerprint(input);
 };
 
@@ -135,6 +135,7 @@ const hasOtherInput = ({ outcome, inputHash: of, input: asked }: StepMemo, input
  * confirmed and undone before the step is requested with its new input.
  */
 function replaceFormerRun(step: RemoteStep, { outcome, generation, attempt }: StepMemo, context: Context): Next<StepState> {
+  // The earlier effect is meant to stay, so the new input is a further effect.
   if (outcome === 'done' && step.noUndo) return requestAttempt(step, generation + 1, 1, context);
   if (outcome === 'done' && !step.undo) return failWithoutRequest(inputChanged(context.path), { generation, attempt: 0 }, context);
   const { epoch, at } = context;

@@ -73,7 +73,7 @@ export type Event = EventBase &
     | { readonly type: 'signaled'; readonly name: string; readonly payload: Json }
     /** An operator confirms that the undo of this step is done, or that there is nothing to undo. */
     | { readonly type: 'markedCompensated'; readonly path: string }
-    /** An operator stops the time of the order. It starts no activity until it is resumed. */
+    /** An operator stops the time of the order. The order starts no activity until it is resumed. */
     | { readonly type: 'suspended' }
     | { readonly type: 'resumed' }
     /** A person, or a rule, has given an instruction of a kind that no other event here stands for. */

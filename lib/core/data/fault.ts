@@ -96,7 +96,7 @@ const classes: { readonly [type: string]: FaultClass } = {
   [engineFaults.childNotCompleted]: 'application-failure',
   // A refusal that nobody declared.
   [engineFaults.requestRefused]: 'unexpected',
-  // The workflow did not expect it.
+  // The author of the workflow did not foresee that its steps conflict.
   [engineFaults.writersConflict]: 'unexpected',
 };
 

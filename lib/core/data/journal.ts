@@ -11,7 +11,7 @@ export type CoreFact =
   | { readonly type: 'StepRequested'; readonly path: string; readonly attemptId: string; readonly completeBy: number }
   | { readonly type: 'StepExtended'; readonly path: string; readonly attemptId: string; readonly completeBy: number }
   | { readonly type: 'AttemptFailed'; readonly path: string; readonly attemptId: string; readonly fault: Fault }
-  /** A reply that arrived while the order was blocked. */
+  /** A reply that arrived while the order was blocked or suspended. */
   | { readonly type: 'ReplyRecorded'; readonly path: string; readonly attemptId: string; readonly status: string }
   | { readonly type: 'ActivityClosed'; readonly path: string; readonly result: Result; readonly attemptId?: string; readonly output?: Json }
   | { readonly type: 'FaultRaised'; readonly path: string; readonly fault: Fault }

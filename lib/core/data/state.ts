@@ -46,9 +46,9 @@ export interface ActivityState {
   readonly vars?: Variables;
   /** The newest page of the undo list when the activity started. That page and all older ones hold nothing of this activity. */
   readonly above?: number;
-  /** The number of times that a step was overdue. It is dropped when the step succeeds. */
+  /** The number of times that a step was overdue. It is dropped when the step closes, or when a person or a rule decides. */
   readonly late?: number;
-  /** The earliest time at which a step over its failure limit is requested again: milliseconds since 1970. */
+  /** The end of a pause (milliseconds since 1970): of a step over its failure limit, or of an activity that a rule runs again. */
   readonly waitsUntil?: number;
 }
 

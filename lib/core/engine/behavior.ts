@@ -34,7 +34,7 @@ interface Run<S> extends NextOf<'run', S> {
 }
 
 interface Wait<S> extends NextOf<'wait', S> {
-  /** An undo, or the confirmation before it, has failed and will be repeated. */
+  /** An undo, or the confirmation before it, has failed and will be repeated. `stuck`: a person is notified, or reminded. */
   readonly undoFailed?: { readonly stuck: boolean; readonly fault?: Fault };
 }
 
@@ -81,7 +81,7 @@ export type Next<S> =
   /** Ends the order at once. */
   | NextOf<'terminate', S>;
 
-/** The values that a behavior may read besides its activity and its state: the time, and the values of expressions. */
+/** The values that a behavior may read besides its activity and its state, such as the time and the values of expressions. */
 export interface Context {
   /** Milliseconds since 1970, from the event. */
   readonly at: number;
@@ -146,7 +146,7 @@ export interface Behavior<A extends ActivityBase = ActivityBase, S = unknown> {
    * has a separate path.
    */
   readonly reruns?: boolean;
-  /** Whether the activity handles a fault of its child itself, before any fault handler does. */
+  /** Whether the activity handles a fault of its child itself. Then the handlers of that child do not run. */
   readonly retries?: (activity: A, state: S, fault: Fault) => boolean;
   /** Whether the activity would run its child again after this fault, but has no run left: the last reply is final. */
   readonly isUsedUp?: (activity: A, state: S, fault: Fault) => boolean;

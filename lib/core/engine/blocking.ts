@@ -9,17 +9,17 @@ import { runJobs } from './jobs.ts';
 import { noAnswer } from './no-answer.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 
-/** Blocks an order whose record is in Error already. A person decides then, even if a handler matches the fault. */
+/** Blocks an order whose record is in Error already: a person decides, even if a handler matches the fault. */
 export function exhaust(builder: TransitionBuilder, { path, fault }: Extract<Event, { type: 'exhausted' }>): void {
-  const late =
+  const remotePath =
     path !== undefined && builder.state.activities[path]
       ? path
       : Object.keys(builder.state.activities).find((each) => isRemote(nodeAt(builder.program, each)));
-  const at = late ?? rootPath;
+  const at = remotePath ?? rootPath;
   const step = builder.stepAt(at);
   const raised = { ...(fault ?? noAnswerTo(builder, at)), source: at };
-  // An undo, a confirmation or a cancellation continues after the resubmission, as do waits and handlers. They keep
-  // their state.
+  // Only a step that requests its own operation gets the fault. An undo, a confirmation, a cancellation, a wait or a
+  // handler keeps its state, and continues after the resubmission.
   if (isRemote(builder.node(at)) && builder.activity(at)?.status === 'Executing' && !step?.mode) builder.faulting(at, raised, true);
   block(builder, at, raised);
 }
@@ -59,7 +59,7 @@ export function block(builder: TransitionBuilder, path: string, fault: Fault): v
   builder.fact({ type: 'OrderBlocked', path, fault });
 }
 
-/** Ends the block. The order gets a new time limit if one is given. */
+/** Ends the block of an order, so that its activity at this path continues. The order gets a new time limit if one is given. */
 export function unblock(builder: TransitionBuilder, path: string, completeWithinSeconds?: number): void {
   const { blocked: _, ...state } = builder.state;
   const endBy = completeWithinSeconds === undefined ? {} : { endBy: builder.event.at + completeWithinSeconds * 1000 };

@@ -4,7 +4,7 @@ import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { declaresObjects } from '#core/recovery/object-names';
 import { close } from './closing.ts';
-import { confirm, restartedAfterReplacing, undoLate } from './compensation.ts';
+import { confirm, restartAfterReplacing, undoLate } from './compensation.ts';
 import { isRunToConfirm, possibleUntil } from './confirmation.ts';
 import { requestCancel } from './requests.ts';
 import { faultIn, isDefiniteRefusal } from './step-replies.ts';
@@ -41,7 +41,7 @@ export function cancelChildren(builder: TransitionBuilder, path: string): void {
 function cancelStep(builder: TransitionBuilder, path: string): void {
   const local = builder.stepAt(path);
   const { reply } = builder.activity(path) ?? {};
-  // A running undo continues to its end, as does a confirmation.
+  // An undo and a confirmation continue to their end. A step that replaces an earlier effect is marked, so that it does not start again.
   if (local?.mode && !local.replacesFormer) return;
   builder.canceling(path);
   if (local?.mode) return;
@@ -60,9 +60,9 @@ function closeRefused(builder: TransitionBuilder, path: string, local: StepState
   closeCanceled(builder, path);
 }
 
-/** Closes a canceled step, unless it starts again because something replaces what it did. */
+/** Closes a canceled step, unless it starts again because its effect is replaced (see `replaceFormer`). */
 function closeCanceled(builder: TransitionBuilder, path: string): void {
-  if (!restartedAfterReplacing(builder, path)) close(builder, path, { result: 'Canceled' });
+  if (!restartAfterReplacing(builder, path)) close(builder, path, { result: 'Canceled' });
 }
 
 /** Handles the reply to a canceled step. A completed step is undone before it closes. */
@@ -78,8 +78,8 @@ export function answerCanceled(builder: TransitionBuilder, path: string, reply: 
   }
   if (isDefiniteRefusal(reply)) return closeRefused(builder, path, local);
   const node = builder.node(path);
-  const runsAgain = canBeUndone(builder, path) && isRemote(node) && isRunToConfirm(node);
-  if (runsAgain && local.mode === 'cancel' && local.completeBy > builder.event.at) return waitForCompleteBy(builder, path, local, reply);
+  const isRerun = canBeUndone(builder, path) && isRemote(node) && isRunToConfirm(node);
+  if (isRerun && local.mode === 'cancel' && local.completeBy > builder.event.at) return waitForCompleteBy(builder, path, local, reply);
   leaveUnknown(builder, path, local);
 }
 

@@ -24,6 +24,7 @@ export function close(builder: TransitionBuilder, path: string, closing: Closing
 export function notifyParent(builder: TransitionBuilder, child: string, parent: string | undefined, closing: Closing): void {
   if (parent === undefined) return builder.jobs.next({ do: 'rootClosed', closing });
   builder.jobs.later({ do: 'childClosed', path: parent, child, closing });
+  // An activity that undoes a scope may have waited for this step.
   if (builder.state.undo && isRemote(builder.node(child))) builder.jobs.later({ do: 'continueUndoing' });
 }
 

@@ -7,7 +7,7 @@ import type { StepState } from '#core/data/step-state';
 import { isRemote, rootPath } from '#core/definition/definition';
 import { type Program, parentOf, stepAt } from '#core/definition/program';
 import { close, restart } from './closing.ts';
-import { beginConfirming, beginImpossible } from './confirmation.ts';
+import { beginCompensating, beginImpossibleUndo } from './confirmation.ts';
 import { handlerAround } from './fault-routing.ts';
 import { sendRequests } from './requests.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
@@ -22,13 +22,13 @@ export function undoNext(builder: TransitionBuilder, path: string): void {
   if (!entry) return nothingLeft(builder, path, scope);
   // Another activity already undoes or confirms this step. When that closes, `continueUndoing` calls this function
   // again.
-  const asked = entry.path !== path && isRemote(builder.node(entry.path)) ? builder.activity(entry.path) : undefined;
-  if (asked ?? builder.activity(undoPathOf(entry.path))) return;
+  const openStep = entry.path !== path && isRemote(builder.node(entry.path)) ? builder.activity(entry.path) : undefined;
+  if (openStep ?? builder.activity(undoPathOf(entry.path))) return;
   if (!isKnownDone(entry)) return confirmBeforeUndo(builder, entry, path);
   undo(builder, entry, path);
 }
 
-/** Returns the handler around an activity that undoes this scope, if the scope contains it: the handler's own work stays. */
+/** Returns the handler around the activity that undoes this scope, if it is inside the scope. Its own work is not undone. */
 function ownOf(builder: TransitionBuilder, path: string, scope: string): string | undefined {
   const handler = handlerAround(builder, path);
   return handler !== undefined && isWithin(handler, scope) ? handler : undefined;
@@ -44,12 +44,12 @@ function newestOf(builder: TransitionBuilder, reach: Reach): UndoEntry | undefin
     return 'not known yet';
   }
   builder.state = found.state;
-  return found.searched ? builder.state.undo?.findLast((each) => reaches(reach, each)) : entry;
+  return found.hasEntries ? builder.state.undo?.findLast((each) => reaches(reach, each)) : entry;
 }
 
 /**
- * Returns the page below which this scope has no entries. A scope that has closed keeps no such page. It started after the activities around
- * it, so the page of the innermost open one holds for it too.
+ * Returns the page below which this scope has no entries. Only an open activity has this number in its state. A closed scope takes that of
+ * the innermost open activity around it, which started earlier.
  */
 function floorOf(builder: TransitionBuilder, scope: string): number {
   for (let at: string | undefined = scope; at !== undefined; at = parentOf(at)) {
@@ -83,7 +83,7 @@ function nothingLeft(builder: TransitionBuilder, path: string, scope: string | u
   else close(builder, path, { result: 'Succeeded' });
 }
 
-/** Continues an activity that undid a scope before it goes on elsewhere: the scope has no work left. */
+/** Continues an activity that goes on elsewhere (`resumes`), after the scope that it had to undo first has no work left. */
 function scopeUndone(builder: TransitionBuilder, path: string): void {
   builder.patch(path, { local: {} });
   builder.jobs.next({ do: 'resume', path });
@@ -99,8 +99,8 @@ function undo(builder: TransitionBuilder, { path, generation, fault }: UndoEntry
   if (!node.undo) return;
   const at = undoPathOf(path);
   builder.put(at, { status: 'Executing', parent });
-  if (fault) return begin(builder, at, beginImpossible(generation, fault, builder.context(at)));
-  begin(builder, at, beginConfirming(node.undo, { mode: 'undo', generation, attempt: 1 }, builder.context(at)));
+  if (fault) return begin(builder, at, beginImpossibleUndo(generation, fault, builder.context(at)));
+  begin(builder, at, beginCompensating(node.undo, { mode: 'undo', generation, attempt: 1 }, builder.context(at)));
 }
 
 /** Begins an undo or a confirmation. Size limits do not apply to them. */
@@ -122,22 +122,22 @@ function confirmBeforeUndo(builder: TransitionBuilder, { path, generation, attem
 export function confirm(
   builder: TransitionBuilder,
   path: string,
-  { attempt, ...asked }: Omit<Parameters<typeof beginConfirming>[1], 'mode'>,
+  { attempt, ...given }: Omit<Parameters<typeof beginCompensating>[1], 'mode'>,
 ): void {
   const node = builder.node(path);
   if (!isRemote(node)) return;
-  begin(builder, path, beginConfirming(node, { ...asked, mode: 'confirm', attempt: attempt + 1 }, builder.context(path)));
+  begin(builder, path, beginCompensating(node, { ...given, mode: 'confirm', attempt: attempt + 1 }, builder.context(path)));
 }
 
 /**
  * Replaces the effect of an earlier run that had another input. The earlier effect is confirmed and undone first. Then
- * the step starts again (see `restartedAfterReplacing`). Returns a fault if the earlier effect has no undo.
+ * the step starts again (see `restartAfterReplacing`). Returns a fault if the earlier effect has no undo.
  */
 export function replaceFormer(builder: TransitionBuilder, path: string): Fault | undefined {
   const local = builder.step(path);
-  const { outcome, input: asked, until } = builder.state.memos?.[path] ?? {};
+  const { outcome, input: formerInput, until } = builder.state.memos?.[path] ?? {};
   if (outcome === 'open') {
-    confirm(builder, path, { ...local, until, replacesFormer: true, input: asked });
+    confirm(builder, path, { ...local, until, replacesFormer: true, input: formerInput });
     return undefined;
   }
   const entry = builder.state.undo?.find((each) => each.path === path);
@@ -162,8 +162,8 @@ export function undoFormer(builder: TransitionBuilder, path: string): boolean {
   return true;
 }
 
-/** Restarts a step with its present input after its former effect is undone, unless it was canceled meanwhile. */
-export function restartedAfterReplacing(builder: TransitionBuilder, path: string): boolean {
+/** Restarts a step with its present input after its earlier effect is gone, unless it was canceled meanwhile. Returns whether it did. */
+export function restartAfterReplacing(builder: TransitionBuilder, path: string): boolean {
   if (!builder.step(path).replacesFormer || builder.activity(path)?.status !== 'Executing') return false;
   restart(builder, path);
   return true;
@@ -174,7 +174,7 @@ export function undoLate(builder: TransitionBuilder, path: string, local: StepSt
   noteDone(builder, path, local, output);
   const entry = builder.state.undo?.find((each) => each.path === path);
   // The condition of the rule that might have given the step an undo was false.
-  if (!entry) return restartedAfterReplacing(builder, path) ? undefined : close(builder, path, { result: 'Canceled' });
+  if (!entry) return restartAfterReplacing(builder, path) ? undefined : close(builder, path, { result: 'Canceled' });
   builder.setStep(path, { ...local, mode: 'cancel', phase: 'undoing' });
   undo(builder, entry, path);
 }
@@ -211,5 +211,5 @@ export function endMarked(builder: TransitionBuilder, at: string): void {
     return close(builder, at, { result: 'Compensated' });
   }
   noteRefused(builder, at, step);
-  if (!restartedAfterReplacing(builder, at)) close(builder, at, { result: 'Canceled' });
+  if (!restartAfterReplacing(builder, at)) close(builder, at, { result: 'Canceled' });
 }

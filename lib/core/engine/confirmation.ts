@@ -31,20 +31,20 @@ export const possibleUntil = (
 ): number => Math.max(completeBy, since + longestSeconds * 1000);
 
 const retryPauseMs = { first: 5_000, longest: 3_600_000 };
-/** The number of failures after which a person is notified. A definite refusal notifies at once. */
+/** The number of failures after which a person is notified. A permanent fault notifies at once. */
 const stuckAfter = 3;
 /** The intervals of the reminders. They double from `first` to `longest`. */
 const remindMs = { first: 3_600_000, longest: 86_400_000 };
 
 /**
- * Waits before the next attempt of an undo or a confirmation. The pause grows with every attempt; after a definite
- * refusal it is the longest.
+ * Waits before the next attempt of an undo or a confirmation. The pause grows with every attempt; after a permanent fault, other than a
+ * programming error, it is the longest.
  */
 export function pauseBeforeRetry(local: CompensatingStep, { at, jitter }: Context, fault?: Fault): Next<StepState> {
   const failures = local.attempt - (local.from ?? 1) + 1;
   // A programming error may be mended within minutes, and no service has refused.
-  const isRefused = fault?.permanent === true && fault.type !== engineFaults.programmingError;
-  const growing = isRefused ? retryPauseMs.longest : Math.min(retryPauseMs.longest, retryPauseMs.first * 2 ** Math.min(failures - 1, 20));
+  const isHopeless = fault?.permanent === true && fault.type !== engineFaults.programmingError;
+  const growing = isHopeless ? retryPauseMs.longest : Math.min(retryPauseMs.longest, retryPauseMs.first * 2 ** Math.min(failures - 1, 20));
   const pause = Math.round(growing * jitter(local.generation));
   const { times, nextAt } = local.reminders ?? { times: 0, nextAt: at };
   const stuck = at >= nextAt && (times > 0 || failures >= stuckAfter || fault?.permanent === true);
@@ -57,10 +57,10 @@ export function pauseBeforeRetry(local: CompensatingStep, { at, jitter }: Contex
   };
 }
 
-/** Sends the first request of an undo or a confirmation. The order's time limit does not end it. */
-export const beginConfirming = (
+/** Sends the first request of an undo or a confirmation. The time limit of the order does not apply to this request. */
+export const beginCompensating = (
   step: RemoteStep,
-  { mode, generation, attempt, until, input, replacesFormer }: Confirming,
+  { mode, generation, attempt, until, input, replacesFormer }: FirstRequest,
   context: Context,
 ) =>
   requestAgain(
@@ -81,7 +81,7 @@ export const beginConfirming = (
     context,
   );
 
-type Confirming = Pick<StepState, 'generation' | 'attempt' | 'replacesFormer'> & {
+type FirstRequest = Pick<StepState, 'generation' | 'attempt' | 'replacesFormer'> & {
   readonly mode: 'undo' | 'confirm';
   readonly until?: number | undefined;
   /** The input, if the undo list does not hold it. */
@@ -89,7 +89,7 @@ type Confirming = Pick<StepState, 'generation' | 'attempt' | 'replacesFormer'> &
 };
 
 /** Starts an undo that cannot be requested. A person is notified at once, because no retry can help. */
-export const beginImpossible = (generation: number, fault: Fault, { at, epoch }: Context) => ({
+export const beginImpossibleUndo = (generation: number, fault: Fault, { at, epoch }: Context) => ({
   ...wait<StepState>({ generation, attempt: 0, epoch, since: at, completeBy: at, mode: 'undo', from: 1, phase: 'impossible' }),
   undoFailed: { stuck: true, fault },
 });

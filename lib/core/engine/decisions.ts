@@ -17,6 +17,7 @@ export function carryOutDecision(builder: TransitionBuilder, blocked: Blocked, a
   const path = placeOf(builder, blocked);
   switch (action.kind) {
     case 'retry':
+      // After a report no activity has failed: the open request of the step is sent again.
       if (blocked.reported && mayRequestAgain(builder, path))
         return goOn(builder, path, () => requestAgain(builder, path, action.afterSeconds));
       return action.afterSeconds > 0 && hasFailedItself(builder, path)
@@ -49,7 +50,7 @@ export function carryOutAt(builder: TransitionBuilder, path: string, action: Rul
 const placeOf = (builder: TransitionBuilder, { path, fault, reported }: Blocked): string =>
   reported && fault.source !== undefined && builder.activity(fault.source) ? fault.source : path;
 
-/** Whether the activity is a step that awaits its reply and may be requested again. A step that runs at most once may not. */
+/** Whether the activity is a step that awaits its reply and may be requested again. A step that runs at most once may not, nor may one whose reply is recorded. */
 function mayRequestAgain(builder: TransitionBuilder, path: string): boolean {
   const step = builder.stepAt(path);
   const node = builder.node(path);
@@ -64,7 +65,7 @@ const requestAgain = (builder: TransitionBuilder, path: string, afterSeconds: nu
 const hasFailedItself = (builder: TransitionBuilder, path: string): boolean =>
   builder.activity(path)?.awaitsPerson === true && builder.stepAt(path)?.mode === undefined;
 
-/** Ends the block, does the work, and then continues the other activities. `staysLate`: late steps stay late, because the decision was not about them. */
+/** Ends the block, does the work, and then continues the other activities. `staysLate`: the late counts stay, as no step was decided about. */
 function goOn(builder: TransitionBuilder, path: string, work: () => void, staysLate = false): void {
   if (!staysLate) forgetLate(builder);
   unblock(builder, path);

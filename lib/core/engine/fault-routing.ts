@@ -12,6 +12,7 @@ export function isHandled(builder: TransitionBuilder, path: string, fault: Fault
     const activity = builder.activity(at);
     if (!activity) continue;
     if (activity.cleaning && from !== undefined) return !isTransient;
+    // An activity that is ending already closes what is inside it, whatever the fault.
     const propagates = activity.status === 'Faulting' && !activity.handling && !activity.awaitsPerson && from !== undefined;
     if (activity.status === 'Canceling' || propagates) return true;
     if (from !== undefined && isRetried(builder, at, fault)) return true;

@@ -3,7 +3,7 @@ import { kindOf } from '#core/instructions/index';
 import { block, blockForReport } from './blocking.ts';
 import { endWait } from './lateness.ts';
 import { continueAll } from './resumption.ts';
-import { restoreTimes } from './suspension.ts';
+import { endSuspension } from './suspension.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 
 /**
@@ -12,10 +12,10 @@ import type { TransitionBuilder } from './transition-builder.ts';
  */
 export function afterHandler(builder: TransitionBuilder, { place, next }: Extract<Event, { type: 'handlerEnded' }>): void {
   if (builder.state.phase === 'blocked') return;
-  restoreTimes(builder);
+  endSuspension(builder);
   if (next.kind === 'block') {
     const raised = { ...next.fault, source: place };
-    // The activity had failed before the handler began: a resubmission runs it again.
+    // `waitsUntil` marks an activity that is to run again (see `suspendAt`): it had failed, or a report was about its open request.
     if (builder.activity(place)?.waitsUntil === undefined) return blockForReport(builder, raised);
     endWait(builder, place);
     builder.faulting(place, raised, true);

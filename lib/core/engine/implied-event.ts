@@ -46,14 +46,14 @@ const replied = ({ orderId }: Known, path: string, attemptId: string, reply: Rep
 });
 
 /**
- * Returns an event that has changed the order, without the parts that made no difference: the time at which a punctual reply was sent, the
- * answer of an undo, and the time that a heartbeat requested beyond the limit.
+ * Returns an event that has changed the order, without the parts that made no difference: the time at which a reply was sent, the output of
+ * an undo, and the time that a heartbeat requested beyond the limit.
  */
 export function essentialEvent({ program, orderId }: Known, state: State, event: EventContent, first: CoreFact | undefined): EventContent {
   if (event.type === 'heartbeat' && first?.type === 'StepExtended') return { ...event, completeBy: first.completeBy };
   if (event.type !== 'replied') return event;
   const step = stepAt(program, state, stepOfRequest(orderId, event.requestId) ?? '');
-  // A confirmation that finds no effect counts only if it was sent late enough, so that time stays.
+  // The reply of a confirmation that finds no effect counts only if it was sent late enough, so its time stays.
   if (step?.mode === 'confirm' && event.reply.status !== 'succeeded') return event;
   const { clocksApartMs: _, ...rest } = event;
   const isUndone = first?.type === 'ActivityClosed' && first.result === 'Compensated';

@@ -7,12 +7,12 @@ import { isCustom, isRemote } from '#core/definition/definition';
 import { raise, succeeded } from './behavior.ts';
 import { cancel } from './cancellation.ts';
 import { close, notifyParent } from './closing.ts';
-import { continueUndoing, isIdle, isUndoing, restartedAfterReplacing, undoNext } from './compensation.ts';
+import { continueUndoing, isIdle, isUndoing, restartAfterReplacing, undoNext } from './compensation.ts';
 import { rootClosed } from './ending.ts';
 import { fail } from './fault-propagation.ts';
 import { handlerFor, isRetried } from './fault-routing.ts';
 import type { Job } from './job.ts';
-import { doneNoMore, withoutOutputsIn } from './memory.ts';
+import { withCleanUpRepeatable, withoutOutputsIn } from './memory.ts';
 import { continueResuming } from './resuming.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { apply, execute } from './verbs.ts';
@@ -100,8 +100,9 @@ function runNumber({ local }: ActivityState): number {
   return typeof attempt === 'number' ? attempt : 1;
 }
 
+/** Closes a canceled step after its undo, the only child that a step can have. */
 function lateUndone(builder: TransitionBuilder, path: string, closing: Closing): void {
-  if (closing.result === 'Compensated' && !restartedAfterReplacing(builder, path)) close(builder, path, { result: 'Canceled' });
+  if (closing.result === 'Compensated' && !restartAfterReplacing(builder, path)) close(builder, path, { result: 'Canceled' });
 }
 
 /** Closes a composite whose handler has ended. The order continues behind it; a fault inside the handler propagates further up. */
@@ -139,7 +140,7 @@ function cleanUp(builder: TransitionBuilder, path: string): boolean {
   if (!cleaning) builder.fact({ type: 'CleanUpStarted', path });
   builder.patch(path, { cleanUp, cleaning: true });
   const child = childPath(path, start);
-  builder.replaceState(doneNoMore(builder.program, builder.state, child));
+  builder.replaceState(withCleanUpRepeatable(builder.program, builder.state, child));
   execute(builder, child);
   return true;
 }

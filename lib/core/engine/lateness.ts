@@ -12,7 +12,7 @@ export interface WorkingStep {
   readonly activity: ActivityState;
 }
 
-/** Returns the open step at a path if its lateness counts. An undo and a canceled step have their own deadlines, which never count. */
+/** Returns the open step at a path if its lateness counts. That of a call, an undo, a confirmation or a canceled step never counts. */
 export function workingStepAt(program: Program, path: string, activity: ActivityState): WorkingStep | undefined {
   const node = nodeAt(program, path);
   if (node.activity !== 'step') return undefined;
@@ -28,7 +28,7 @@ export const workingSteps = (program: Program, { activities }: State): readonly 
 export const mostLate = (program: Program, state: State): number =>
   workingSteps(program, state).reduce((most, { activity: { late = 0 } }) => Math.max(most, late), 0);
 
-/** Counts a step as late. Steps requested in the same instant are late together. */
+/** Counts a step as late, with every other step of the same deadline. Without a path, counts all working steps. */
 export function countLate(builder: TransitionBuilder, path: string | undefined, waitsUntil: number | undefined): void {
   const steps = workingSteps(builder.program, builder.state).filter(({ activity }) => !activity.awaitsPerson);
   const named = steps.find((step) => step.path === path);
@@ -37,7 +37,7 @@ export function countLate(builder: TransitionBuilder, path: string | undefined, 
     builder.patch(each, { late: (activity.late ?? 0) + 1, ...(waitsUntil === undefined ? {} : { waitsUntil }) });
 }
 
-/** Resets all late counts, because a person has decided. The pause of an activity that failed is over. */
+/** Resets all late counts and pauses, because a person or a rule has decided. An activity that has failed is due at once. */
 export function forgetLate(builder: TransitionBuilder): void {
   for (const [path, activity] of Object.entries(builder.state.activities)) {
     const { late, waitsUntil, ...rest } = activity;
@@ -48,7 +48,7 @@ export function forgetLate(builder: TransitionBuilder): void {
   }
 }
 
-/** Ends the long pause of a step that is requested again. Its count stays. */
+/** Ends the pause of an activity that runs again, or that a person must decide about. Its late count stays. */
 export function endWait(builder: TransitionBuilder, path: string): void {
   const activity = builder.activity(path);
   if (activity?.waitsUntil === undefined) return;

@@ -82,7 +82,7 @@ function mayBeRequested(replay: Replay, path: string, { stepMs, lastAt }: Losses
   const before = replay.courses.get(path);
   const generation = before === undefined ? replay.first : before.generation + 1;
   const completeBy = lastAt + (node.completeWithinSeconds ?? stepMs / 1000) * 1000;
-  replay.unknown(path, { generation, attempt: 1 }, lastAt, completeBy);
+  replay.addUnknown(path, { generation, attempt: 1 }, lastAt, completeBy);
 }
 
 /** Whether a retry may undo a step before it runs it again. For a custom activity this is unknown, so it counts as true. */

@@ -5,10 +5,12 @@ import type { StepMemo } from '#core/data/step-state';
 import type { Activity } from '#core/definition/definition';
 import { assignedIn, nodeAt, type Program, parentOf, relocated } from '#core/definition/program';
 
-/**
+/*
  * Functions over what a state holds besides its activities: outputs that will be read, memos of a retry, variables, and
  * kept signals. Each returns a changed state, or the very same one if nothing changes.
  */
+
+/** Keeps the output of an activity if an expression reads it. */
 export function withOutput(program: Program, state: State, path: string, closing: Closing): State {
   if (closing.result !== 'Succeeded') return state;
   const { output = closing.collected } = closing;
@@ -45,8 +47,8 @@ export function withoutMemo(program: Program, state: State, path: string): State
   return rest.length > 0 ? { ...others, memos: Object.fromEntries(rest) } : others;
 }
 
-/** Lets clean-up steps without an undo run again after every run. Steps with an undo keep their memo: they are done and undone once. */
-export function doneNoMore(program: Program, state: State, path: string): State {
+/** Lets clean-up steps without an undo run again after every run of a retry. Those with an undo keep their memo: they are done once. */
+export function withCleanUpRepeatable(program: Program, state: State, path: string): State {
   return Object.entries(state.memos ?? {})
     .filter(([each, { outcome }]) => outcome === 'done' && (each === path || isInside(each, path)))
     .filter(([each]) => nodeAt(program, each).undo === undefined)
@@ -59,7 +61,7 @@ export function isRetried(program: Program, { activities }: State, path: string)
 }
 
 /** Resets the state for the next run of a retry: its variables as before the first run, and no outputs of earlier runs (WF). */
-export function restarted(program: Program, state: State, path: string): State {
+export function resetForNextRun(program: Program, state: State, path: string): State {
   const { vars } = state.activities[path] ?? {};
   if (!vars) return withoutOutputsIn(state, `${path}/`);
   const assigned = new Set(assignedInside(nodeAt(program, path)));
@@ -78,7 +80,7 @@ const assignedInside = (node: Activity): readonly string[] => behaviorOf(node.ac
 
 const isInside = (path: string, around: string): boolean => path.startsWith(`${around}/`) || path.startsWith(`${around}[`);
 
-/** Drops what a person has said about an activity that is closed, unless a retry may run it again. */
+/** Drops the skip of a closed activity, and the input that a person gave it. The input stays while a retry may run the activity again. */
 export function withoutInstruction(program: Program, state: State, path: string): State {
   const { skips, inputs, ...others } = state;
   if (skips?.[path] === undefined && (inputs?.[path] === undefined || isRetried(program, state, path))) return state;

@@ -29,11 +29,11 @@ export function rebuiltState(program: Program, subject: Subject, facts: readonly
 
 /** Returns the obstacles to undoing everything that the journal tells of. */
 function problemsOf(replay: Replay): readonly string[] {
-  const withoutUndo = replay.entries.filter(({ input: undoInput }) => undoInput === undefined);
+  const withoutUndoInput = replay.entries.filter(({ input: undoInput }) => undoInput === undefined);
   return [
     ...new Set([
       ...replay.unclear,
-      ...withoutUndo.flatMap(({ path, requestInput }) =>
+      ...withoutUndoInput.flatMap(({ path, requestInput }) =>
         requestInput === undefined
           ? [`It cannot be confirmed whether ${path} was done: its input needs lost or secret data.`]
           : isUndoable(replay, path)

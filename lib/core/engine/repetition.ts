@@ -8,7 +8,7 @@ import { isDefiniteRefusal } from './step-replies.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { apply } from './verbs.ts';
 
-/** Wakes each activity whose timer may be over: a delay, a retry, a wait that has ended. */
+/** Wakes each activity whose timer may be over: a delay, a retry, a wait with a time limit, a pause. */
 export function wakeAll(builder: TransitionBuilder): void {
   for (const path of Object.keys(builder.state.activities)) wake(builder, path);
 }
@@ -18,7 +18,7 @@ function wake(builder: TransitionBuilder, path: string): void {
   if (!activity || !builder.continues()) return;
   const step = builder.stepAt(path);
   if (activity.waitsUntil !== undefined && !step?.mode) {
-    if (!waitsLong(builder, path) && !activity.awaitsPerson) repeat(builder, path);
+    if (!isPausing(builder, path) && !activity.awaitsPerson) repeat(builder, path);
   } else if (step?.mode === 'cancel') {
     if (step.phase === 'requested' && builder.event.at >= step.completeBy) leaveUnknown(builder, path, step);
   } else if (activity.status === 'Executing' || step?.mode) {
@@ -32,13 +32,13 @@ export function repeatWhere(builder: TransitionBuilder, isDue: (local: StepState
   for (const [path, activity] of Object.entries(builder.state.activities)) {
     const step = stepOf(builder.node(path), activity);
     if (!step || activity.reply) continue;
-    if (builder.event.type === 'expired' && waitsLong(builder, path)) continue;
+    if (builder.event.type === 'expired' && isPausing(builder, path)) continue;
     if (builder.continues() && builder.activity(path) && !builder.activity(path)?.awaitsPerson && isDue(step)) repeat(builder, path);
   }
 }
 
-/** Whether a step over its failure limit is still in its pause. The pause never exceeds the step's own time limit. */
-function waitsLong(builder: TransitionBuilder, path: string): boolean {
+/** Whether an activity is still in its pause. The pause of a step ends at the latest with the time for all its attempts. */
+function isPausing(builder: TransitionBuilder, path: string): boolean {
   const { limit = Infinity } = builder.stepAt(path) ?? {};
   return Math.min(builder.activity(path)?.waitsUntil ?? 0, limit) > builder.event.at;
 }
@@ -50,14 +50,14 @@ export function reclaim(builder: TransitionBuilder): void {
 }
 
 /**
- * Executes an activity again. `late` is the reply that arrived while the order was blocked: after a definite refusal
+ * Executes an activity again. `recorded` is the reply that arrived while the order was blocked: after a definite refusal
  * the next attempt is a new effect.
  */
-export function repeat(builder: TransitionBuilder, path: string, late?: StepReply): void {
+export function repeat(builder: TransitionBuilder, path: string, recorded?: StepReply): void {
   endWait(builder, path);
   const behavior = builder.behavior(path);
   const node = builder.node(path);
-  const refused = late !== undefined && isDefiniteRefusal(late);
+  const refused = recorded !== undefined && isDefiniteRefusal(recorded);
   const local = refused ? { ...builder.step(path), phase: 'refused' } : builder.local(path);
   const context = builder.context(path);
   apply(builder, path, local === undefined ? behavior.execute(node, context) : behavior.repeat?.(node, local, context));

@@ -63,16 +63,16 @@ export class Replay {
     const [, generation, attempt] = /^(\d+)#\d+\.(\d+)$/.exec(attemptId)?.map(Number) ?? [];
     if (generation === undefined || attempt === undefined) return;
     this.courses.set(path, { generation, attempt, open: true });
-    this.unknown(path, { generation, attempt }, at, completeBy);
+    this.addUnknown(path, { generation, attempt }, at, completeBy);
   }
 
   /** Adds an undo entry with an unknown outcome: the input of the request, and until when it may have its effect. */
-  unknown(path: string, { generation, attempt }: Pick<Course, 'generation' | 'attempt'>, since: number, completeBy: number): void {
+  addUnknown(path: string, { generation, attempt }: Pick<Course, 'generation' | 'attempt'>, since: number, completeBy: number): void {
     const node = nodeAt(this.program, path);
     if (!isRemote(node) || !node.undo) return;
-    const asked = this.filled(node.input, path);
+    const requestInput = this.filled(node.input, path);
     const until = possibleUntil(node, { completeBy, since });
-    this.put({ path, generation, attempt, ...(asked === undefined ? {} : { requestInput: asked }), until });
+    this.put({ path, generation, attempt, ...(requestInput === undefined ? {} : { requestInput }), until });
   }
 
   private closes(fact: Extract<CoreFact, { type: 'ActivityClosed' }>): void {
@@ -85,15 +85,15 @@ export class Replay {
     this.note(path, { open: false });
   }
 
-  private succeeds(path: string, node: Activity, asked: boolean, output: Json | undefined): void {
+  private succeeds(path: string, node: Activity, isRequested: boolean, output: Json | undefined): void {
     if (output !== undefined) this.outputs = { ...this.outputs, [path]: output };
     this.collects(path, node);
     if (node.activity === 'assign') {
       const value = this.filled(node.value, path);
       if (value !== undefined) this.vars = { ...this.vars, [node.variable]: value };
     }
-    // In a later run, a retry closes a step that is already done without a request. The first run has recorded that step.
-    if (!node.undo || (isRemote(node) && !asked)) return;
+    // In a later run of a retry, a step that is done already closes without a request. The entry of its first run stays.
+    if (!node.undo || (isRemote(node) && !isRequested)) return;
     const input = this.filled(node.undo.input, path, { [node.name]: output ?? null });
     const { generation = this.first } = this.courses.get(path) ?? {};
     if (isRemote(node)) {
@@ -118,11 +118,11 @@ export class Replay {
     this.collected[around] = { ...this.collected[around], [turn]: this.filled(loop.collect, path) };
   }
 
-  /** Whether a step was definitely refused. Any other step is requested again under its key. */
+  /** Whether the service has definitely refused a step. Any other step is requested again under its key. */
   private isRefused(path: string): boolean {
     const { fault } = this.courses.get(path) ?? {};
-    const local = [engineFaults.deadlineExceeded, engineFaults.expressionFailed, engineFaults.expressionTooLarge];
-    return fault?.permanent === true && !fault.outcomeUnknown && !local.some((type) => isKindOf(fault.type, type));
+    const withoutService = [engineFaults.deadlineExceeded, engineFaults.expressionFailed, engineFaults.expressionTooLarge];
+    return fault?.permanent === true && !fault.outcomeUnknown && !withoutService.some((type) => isKindOf(fault.type, type));
   }
 
   private compensated(path: string): void {

@@ -15,17 +15,18 @@ import { apply } from './verbs.ts';
 
 type Replied = Extract<Event, { type: 'replied' }>;
 
-/** Applies a reply, on time or late, to the step that requested it. */
+/** Applies a reply to the step that requested it. One that was sent late counts only for a call, or as a late success (`lateSuccess`). */
 export function reply(builder: TransitionBuilder, event: Replied): void {
   const donePath = lateSuccess(builder, event);
   if (donePath !== undefined) return takeReply(builder, donePath, event.reply);
   const path = requestedPath(builder, event.requestId);
   if (path === undefined || (!isCalled(builder, path) && orderTime(builder, event.sentAt) > builder.step(path).completeBy)) return;
 
-  const isBlocked = builder.state.phase !== 'running';
+  const isStopped = builder.state.phase !== 'running';
   const step = builder.step(path);
+  // An order that is blocked or suspended changes no step. The deadline of the lookup then leads to the next one.
   if (step.mode === 'confirm' && isTooEarly(step, event))
-    return isBlocked ? undefined : builder.setStep(path, pausedUntil(step, builder.event.at, event));
+    return isStopped ? undefined : builder.setStep(path, pausedUntil(step, builder.event.at, event));
   takeReply(builder, path, event.reply);
 }
 
@@ -57,6 +58,7 @@ function pausedUntil(local: CompensatingStep, at: number, { sentAt, clocksApartM
 export function answer(builder: TransitionBuilder, path: string, reply: StepReply): void {
   const activity = builder.activity(path);
   if (!activity) return;
+  // The recorded reply is applied now, so it leaves the state.
   if (activity.reply) builder.setLocal(path, activity.local);
   if (builder.step(path).mode === 'cancel') return answerCanceled(builder, path, reply);
   apply(builder, path, builder.behavior(path).replied?.(builder.node(path), activity.local, reply, builder.context(path)));

@@ -9,7 +9,7 @@ import { repeat, repeatWhere, wakeAll } from './repetition.ts';
 import { answer, answerRecorded } from './reply.ts';
 import { deliverSignals } from './signal.ts';
 import { closeSkips, skip } from './skipping.ts';
-import { restoreTimes } from './suspension.ts';
+import { endSuspension } from './suspension.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 
 /**
@@ -33,7 +33,7 @@ export function resubmit(builder: TransitionBuilder, path: string, completeWithi
 export const isToRepeat = ({ event: { at, epoch } }: TransitionBuilder, local: StepState): boolean =>
   !local.mode && awaitsReply(local) && (local.completeBy <= at || local.epoch !== epoch);
 
-/** Closes the activity that blocks the order without doing it, and continues the order. */
+/** Skips the activity that blocks the order, and continues the order. */
 export function skipBlocked(builder: TransitionBuilder, path: string, given: Skip): void {
   forgetLate(builder);
   builder.set({ skips: { ...builder.state.skips, [path]: given } });
@@ -45,14 +45,17 @@ export function skipBlocked(builder: TransitionBuilder, path: string, given: Ski
   continueAll(builder, (local) => isToRepeat(builder, local));
 }
 
-/** Resumes a suspended order. Late steps stay with the supervisor: it has not counted them yet, or its next event repeats them. */
+/** Resumes a suspended order. It requests no overdue step again: the supervisor counts such a step, and its event repeats the request. */
 export function resume(builder: TransitionBuilder): void {
-  restoreTimes(builder);
+  endSuspension(builder);
   builder.continuesWhileBlocked = true;
   continueAll(builder, () => false);
 }
 
-/** Applies the recorded replies and signals, then repeats open requests, then wakes the activities that are due. */
+/**
+ * Closes what is to be skipped, applies the recorded replies and signals, repeats open requests, and wakes the activities that are due.
+ * Then the order blocks again if an activity still has a fault that nothing handles.
+ */
 export function continueAll(builder: TransitionBuilder, isRequestedAgain: (local: StepState) => boolean): void {
   closeSkips(builder);
   runJobs(builder);
@@ -64,9 +67,9 @@ export function continueAll(builder: TransitionBuilder, isRequestedAgain: (local
   blockOrContinue(builder);
 }
 
-/** Ends the order. A blocked activity is given up first. Replies that came during the block then count as the work of their steps. */
+/** Ends the order, and gives up its blocked activity first. `late`: the overdue step because of which the order ends. */
 export function endFromOutside(builder: TransitionBuilder, outcome: 'canceled' | 'compensated', late?: string): void {
-  restoreTimes(builder);
+  endSuspension(builder);
   forgetLate(builder);
   const { blocked } = builder.state;
   keepCause(builder, late === undefined ? blocked?.fault : noAnswerTo(builder, late));

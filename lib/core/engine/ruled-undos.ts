@@ -5,8 +5,8 @@ import type { TransitionBuilder } from './transition-builder.ts';
 type Undos = NonNullable<State['ruledUndos']>;
 
 /**
- * Takes over the undos that rules give to steps from now on. A step that is open, or that has an undo noted, keeps the one it has: its
- * input was made for that operation.
+ * Takes over the undos that rules give to steps from now on. A step that is open, or whose effect may have to be undone, keeps the undo
+ * that it has, or gets none: an undo is made for one operation, when its step closes.
  */
 export function ruleUndos(builder: TransitionBuilder, undos: Undos): void {
   const { ruledUndos: before = {} } = builder.state;
@@ -18,7 +18,7 @@ export function ruleUndos(builder: TransitionBuilder, undos: Undos): void {
   builder.replaceState(Object.keys(next).length > 0 ? { ...state, ruledUndos: next } : state);
 }
 
-/** Whether a step of this path in the definition is open, or may have an undo in the list. Pages of the list are not read. */
+/** Whether a step of this path in the definition is open, has a memo, or may have an undo in the list. Any step may, if the list has pages. */
 function isInUse({ activities, undo = [], pagedUndo, memos = {} }: State, step: string): boolean {
   const isOf = (path: string): boolean => definitionPath(path) === step || definitionPath(path) === undoPathOf(step);
   return pagedUndo !== undefined || undo.some(({ path }) => isOf(path)) || [...Object.keys(activities), ...Object.keys(memos)].some(isOf);

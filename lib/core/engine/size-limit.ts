@@ -11,8 +11,8 @@ import type { TransitionBuilder } from './transition-builder.ts';
 import { undoInput } from './undo-list.ts';
 
 /**
- * Returns a fault instead of an outcome that would make the state too large. Undefined if it fits, or without a byte
- * budget (see `Inputs.byteBudget`).
+ * Returns a fault instead of an outcome that would make the state or the journal too large. Undefined if the outcome fits, or without a
+ * byte budget (see `Inputs.byteBudget`).
  */
 export function refused(builder: TransitionBuilder, path: string, next: Next<unknown>): Next<unknown> | undefined {
   if (builder.byteBudget === undefined) return undefined;
@@ -28,7 +28,7 @@ export function refused(builder: TransitionBuilder, path: string, next: Next<unk
   if (!fault) return undefined;
   if (next.collects) return raise(fault, next.collects.otherwise(fault));
   if (!isRemote(node)) return raise(fault, builder.local(path));
-  // The output came from an earlier run and is not requested again. It cannot be refused either.
+  // A step without a local state closes with the output of an earlier run, which is not requested again and cannot be refused.
   if (next.verb === 'close') return step && raise({ ...fault, outcomeUnknown: true }, { ...step, phase: 'unknown' });
   const requested = stepOf(node, { status: 'Executing', local: next.state });
   return requested && raise(fault, { ...requested, attempt: requested.attempt - 1, phase: 'unknown', completeBy: builder.event.at });
@@ -48,12 +48,12 @@ const linesOfFault = 2;
 function refusedFault(builder: TransitionBuilder, path: string, said: Fault, { state }: Next<unknown>): Next<unknown> | undefined {
   const value = { message: said.message, ...(said.data === undefined ? {} : { data: said.data }) };
   const bytes = utf8Bytes(value);
-  const added = { what: 'The fault or question', value, bytes: copiesOfFault * bytes, said: linesOfFault * bytes };
+  const added = { what: 'The fault or question', value, bytes: copiesOfFault * bytes, inJournal: linesOfFault * bytes };
   const fault = bytes <= smallMax ? undefined : tooLargeAt(builder, path, added);
   return fault && raise(fault, state);
 }
 
-/** Returns a reply that is only recorded, because its order is blocked. A fault replaces it if it does not fit. */
+/** Returns a reply that is only recorded, because its order is blocked or suspended. A fault replaces it if it does not fit. */
 export function recordable(builder: TransitionBuilder, path: string, reply: StepReply): StepReply {
   if (builder.byteBudget === undefined || reply.status !== 'succeeded') return reply;
   const fault = tooLargeAt(builder, path, { what: 'The reply', value: reply.output, bytes: utf8Bytes(reply.output) });
@@ -70,7 +70,7 @@ interface Added {
   /** Bytes by which the state grows. A value may be stored more than once. */
   readonly bytes: number;
   /** Bytes by which the journal grows, if that is more than a short line. */
-  readonly said?: number;
+  readonly inJournal?: number;
 }
 
 function addedBy(builder: TransitionBuilder, path: string, next: Next<unknown>): Added | undefined {
@@ -80,18 +80,18 @@ function addedBy(builder: TransitionBuilder, path: string, next: Next<unknown>):
   if (next.verb === 'close' && next.assign) {
     const { assign } = next;
     const before = Object.keys(assign).map((name) => builder.state.vars?.[name] ?? null);
-    return { what: 'The assigned value', value: assign, bytes: utf8Bytes(assign) - utf8Bytes(before), said: linesOf(path) };
+    return { what: 'The assigned value', value: assign, bytes: utf8Bytes(assign) - utf8Bytes(before), inJournal: linesOf(path) };
   }
   // Other activities pass on the output of their children, and no expression reads it from them.
   if (next.verb === 'close' && next.close.result === 'Succeeded' && next.close.output !== undefined && answersLater(node)) {
     const freed = takeSignal ? utf8Bytes(takeSignal.payload) : 0;
-    const { kept, said } = bytesOfOutput(builder, path, next.close.output);
-    return { what: isRemote(node) ? 'The reply' : 'The output', value: next.close.output, bytes: kept - freed, said };
+    const { inState, inJournal } = bytesOfOutput(builder, path, next.close.output);
+    return { what: isRemote(node) ? 'The reply' : 'The output', value: next.close.output, bytes: inState - freed, inJournal };
   }
   // Each started activity may send a request. The state of that request then counts as well.
   if (next.verb === 'run' && next.run.length > 1) {
     const { length } = next.run;
-    return { what: `The start of ${length} activities`, bytes: length * (beginsBytes + path.length), said: length * linesOf(path) };
+    return { what: `The start of ${length} activities`, bytes: length * (beginsBytes + path.length), inJournal: length * linesOf(path) };
   }
   const begins = isRemote(node) ? next.verb === 'request' : builder.local(path) === undefined;
   if (state === undefined || !begins) return undefined;
@@ -114,24 +114,24 @@ const linesOf = (path: string): number => 2 * (lineBytes + path.length);
 const smallMax = 1024;
 
 /**
- * Returns the bytes of an output. The state stores it if an expression reads it, if a retry may need it, or if its undo
- * needs it. The journal stores it always.
+ * Returns the bytes that an output adds. The state stores it if an expression reads it and if a retry may need it, and stores the input of
+ * its undo. The journal always stores it.
  */
-function bytesOfOutput(builder: TransitionBuilder, path: string, output: Json): { readonly kept: number; readonly said: number } {
+function bytesOfOutput(builder: TransitionBuilder, path: string, output: Json): { readonly inState: number; readonly inJournal: number } {
   const bytes = utf8Bytes(output);
   const isRead = builder.program.readOutputs.get(builder.node(path).name) === definitionPath(path);
   const undo = undoInput(builder, path, output)?.input;
-  const kept =
+  const inState =
     (isRead ? bytes : 0) + (isRetried(builder.program, builder.state, path) ? bytes : 0) + (undo === undefined ? 0 : utf8Bytes(undo));
-  return { kept, said: bytes <= smallMax ? 0 : bytes };
+  return { inState, inJournal: bytes <= smallMax ? 0 : bytes };
 }
 
-function tooLargeAt(builder: TransitionBuilder, path: string, { what, value, bytes, said = 0 }: Added): Fault | undefined {
+function tooLargeAt(builder: TransitionBuilder, path: string, { what, value, bytes, inJournal = 0 }: Added): Fault | undefined {
   const { byteBudget } = builder;
   const isHandling = handlerAround(builder, path) !== undefined || builder.state.ending !== undefined;
-  if (!byteBudget || (isHandling && bytes <= smallMax && said <= smallMax)) return undefined;
+  if (!byteBudget || (isHandling && bytes <= smallMax && inJournal <= smallMax)) return undefined;
   const state = bytes <= 0 ? 0 : builder.bytes() + bytes;
-  const journal = said <= 0 ? 0 : builder.factBytes + said;
+  const journal = inJournal <= 0 ? 0 : builder.factBytes + inJournal;
   if (state <= byteBudget.state && journal <= byteBudget.journal) return undefined;
   const size = `${what} at ${path} has ${value === undefined ? bytes : utf8Bytes(value)} bytes; with it,`;
   const limit =

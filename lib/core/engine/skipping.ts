@@ -50,7 +50,7 @@ export function closeSkips(builder: TransitionBuilder): void {
   }
 }
 
-/** Closes an activity with the output that somebody gave. The work of an earlier run is undone first. */
+/** Closes an activity with the output that somebody gave. The work of an earlier run is undone first, unless it is kept. */
 export function closeSkipped(builder: TransitionBuilder, path: string, given: Skip): void {
   const { effect, output } = given;
   if (!builder.activity(path)) builder.put(path, { status: 'Executing' });
@@ -67,6 +67,7 @@ function noteSkipped(builder: TransitionBuilder, path: string, { effect, output 
   const step = builder.stepAt(path);
   const before = step?.generation ?? memo?.generation;
   const isGone = memo?.outcome === 'undone' || memo?.outcome === 'refused';
+  // A refused or undone effect has used its generation, so the work by hand gets the next one.
   const generation = given ?? (before === undefined ? firstGenerationOf(builder.subject) : step || !isGone ? before : before + 1);
   const local = { generation, attempt: step?.attempt ?? memo?.attempt ?? 0 };
   if (effect === 'done') {

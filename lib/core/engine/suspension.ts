@@ -5,8 +5,8 @@ import type { TransitionBuilder } from './transition-builder.ts';
 /** Stops the time of an order. Replies and signals are recorded, and no activity starts. */
 export const suspend = (builder: TransitionBuilder): void => builder.set({ phase: 'suspended', suspendedAt: builder.event.at });
 
-/** Moves all times by the length of the suspension. Every deadline has as much time left as before. */
-export function restoreTimes(builder: TransitionBuilder): void {
+/** Ends the suspension, if there is one, and moves all times by its length. Every deadline has as much time left as before. */
+export function endSuspension(builder: TransitionBuilder): void {
   const { suspendedAt, endBy, ...state } = builder.state;
   if (suspendedAt === undefined) return;
   builder.replaceState({ ...state, phase: 'running', ...(endBy === undefined ? {} : { endBy }) });

@@ -183,6 +183,7 @@ export class TransitionBuilder {
     return this.blocking?.find((path) => this.activity(path)?.awaitsPerson);
   }
 
+  /** Whether further activities may continue in this transition. */
   continues(): boolean {
     return this.state.phase === 'running' && (this.continuesWhileBlocked || this.blockingPath() === undefined);
   }

@@ -122,7 +122,7 @@ export function noteUndone(builder: TransitionBuilder, undoPath: string): void {
   builder.set({ undone: true, undo: (builder.state.undo ?? []).filter((each) => each !== entry) });
   if (!entry) return;
   recordMemo(builder, path, { generation: entry.generation, attempt: 1, outcome: 'undone' });
-  // The composite is undone as a whole. The work of its parts is gone too, so a later run repeats it.
+  // A composite is undone as a whole: the work of its parts is gone too, so a later run repeats that work.
   for (const [each, memo] of Object.entries(builder.state.memos ?? {}))
     if (isWithin(each, path) && memo.outcome === 'done') recordMemo(builder, each, { ...memo, outcome: 'undone' });
 }

@@ -64,7 +64,7 @@ function oldestOf(program: Program, state: State, { keptMax, pageMax }: Sizes): 
 }
 
 /**
- * Whether an entry must stay in the state. It stays if it is open, if it was paged in, or if an enclosing activity may
+ * Whether an entry must stay in the state. It stays if its step or its undo is open, if it was paged in, or if an enclosing activity may
  * run again or be undone as a whole.
  */
 function isNeeded(program: Program, { activities }: State, { path, from }: UndoEntry): boolean {
@@ -77,10 +77,10 @@ function isNeeded(program: Program, { activities }: State, { path, from }: UndoE
 }
 
 /**
- * The result of a search for paged-out entries: the state with them, or the same state if none exist. `needs` is a page
- * that must be loaded first.
+ * The result of a search for paged-out entries: the state with those of one page, or a state without further ones (`hasEntries: false`).
+ * `needs` is a page that must be loaded first.
  */
-export type Found = { readonly state: State; readonly searched: boolean } | { readonly needs: number };
+export type Found = { readonly state: State; readonly hasEntries: boolean } | { readonly needs: number };
 
 /** Pages in the newest entries in reach. Searches from the newest page down to `floor`, which holds none of them. */
 export function pageIn(state: State, reach: Reach, floor: number, pages: UndoPages): Found {
@@ -102,10 +102,10 @@ export function pageIn(state: State, reach: Reach, floor: number, pages: UndoPag
     if (mine.length === left.length && at === paged.top) paged = lowered({ ...paged, entries }, below);
     else if (mine.length > 0)
       paged = { ...paged, entries, searched: [...searched.filter((each) => !isSame(each, reach)), searchedOf(reach, to, below)] };
-    if (mine.length > 0) return { state: withEntries(withPagedUndo(state, paged), mine, { page, at }), searched: true };
+    if (mine.length > 0) return { state: withEntries(withPagedUndo(state, paged), mine, { page, at }), hasEntries: true };
     at = below;
   }
-  return { state: withPagedUndo(state, paged), searched: false };
+  return { state: withPagedUndo(state, paged), hasEntries: false };
 }
 
 type Searched = NonNullable<PagedUndo['searched']>[number];
@@ -133,13 +133,13 @@ function withPagedUndo(state: State, paged: PagedUndo | undefined): State {
   return paged ? { ...rest, pagedUndo: paged } : rest;
 }
 
-/** Inserts entries at their old place in the list. Several scopes may be undone at the same time, each from different pages. */
+/** Inserts entries at the place that they had before they were paged out. Scopes that are undone at the same time may need different pages. */
 function withEntries(state: State, mine: readonly UndoEntry[], { page, at }: { readonly page: UndoPage; readonly at: number }): State {
   const { undo = [] } = state;
   const isOlder = ({ from = Number.POSITIVE_INFINITY }: UndoEntry): boolean => from < at;
   const place = new Map(page.entries.map(({ path }, index) => [path, index]));
   const placeOf = ({ path }: UndoEntry): number => place.get(path) ?? 0;
-  const searched = [...undo.filter(({ from }) => from === at), ...mine.map((entry) => ({ ...entry, from: at }))];
+  const ofPage = [...undo.filter(({ from }) => from === at), ...mine.map((entry) => ({ ...entry, from: at }))];
   const newer = undo.filter((entry) => !isOlder(entry) && entry.from !== at);
-  return { ...state, undo: [...undo.filter(isOlder), ...searched.toSorted((a, b) => placeOf(a) - placeOf(b)), ...newer] };
+  return { ...state, undo: [...undo.filter(isOlder), ...ofPage.toSorted((a, b) => placeOf(a) - placeOf(b)), ...newer] };
 }

@@ -3,7 +3,7 @@ import type { State } from '#core/data/state';
 
 /** The bytes that the number and the time add to a journal line, at most. */
 export const numberedBytes = 40;
-/** `,"activities":` */
+/** The bytes of `,"activities":`, which stands between the parts of a state that `ofState` measures. */
 const beforeActivities = 14;
 
 /**

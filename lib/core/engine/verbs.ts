@@ -7,18 +7,18 @@ import { isRemote } from '#core/definition/definition';
 import type { Next } from './behavior.ts';
 import { cancel } from './cancellation.ts';
 import { close } from './closing.ts';
-import { replaceFormer, restartedAfterReplacing, undoLate, undoNext } from './compensation.ts';
+import { replaceFormer, restartAfterReplacing, undoLate, undoNext } from './compensation.ts';
 import { terminate } from './ending.ts';
 import { askPerson, raise } from './fault-propagation.ts';
 import { isHandled, isUsedUp } from './fault-routing.ts';
-import { restarted, variablesOf, withoutSignal } from './memory.ts';
+import { resetForNextRun, variablesOf, withoutSignal } from './memory.ts';
 import { requestWakeUp, sendRequests } from './requests.ts';
 import { refused } from './size-limit.ts';
 import { closeSkipped } from './skipping.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { canBeUndone, noteDone, noteRefused, noteUndone, noteWhole } from './undo-list.ts';
 
-/** Starts an activity. The journal gets an `ActivityStarted` unless the activity sends a request, which has its own fact. */
+/** Starts an activity. The journal gets an `ActivityStarted`, or a `StepRequested` if the activity sends a request at once. */
 export function execute(builder: TransitionBuilder, path: string): void {
   const skip = builder.state.skips?.[path];
   if (skip) return closeSkipped(builder, path, skip);
@@ -49,7 +49,7 @@ export function apply(builder: TransitionBuilder, path: string, wanted: Next<unk
 function carryOut(builder: TransitionBuilder, path: string, next: Next<unknown>): void {
   switch (next.verb) {
     case 'run':
-      if (next.resetsVariables) builder.replaceState(restarted(builder.program, builder.state, path));
+      if (next.resetsVariables) builder.replaceState(resetForNextRun(builder.program, builder.state, path));
       for (const start of next.run) builder.jobs.later({ do: 'startChild', path, start });
       builder.startedCount += next.run.length;
       return;
@@ -105,5 +105,5 @@ function closeConfirmed(builder: TransitionBuilder, path: string, local: StepSta
     return undoLate(builder, path, local, closing.output ?? null);
   if (done) noteDone(builder, path, local, closing.output);
   else noteRefused(builder, path, local);
-  if (!restartedAfterReplacing(builder, path)) close(builder, path, { result: 'Canceled' });
+  if (!restartAfterReplacing(builder, path)) close(builder, path, { result: 'Canceled' });
 }

@@ -41,7 +41,7 @@ export async function withUndoPages(store: Pick<Store, 'undoPage'>, orderId: str
   for (let whole = state; ; ) {
     const found = pageIn(whole, { scope: rootPath }, 0, pages);
     if (!('needs' in found)) {
-      if (!found.searched) return found.state;
+      if (!found.hasEntries) return found.state;
       whole = found.state;
       continue;
     }
