@@ -17,6 +17,7 @@ export function answeringCalls(create: CreateFunction, answers: Answers, labelOf
   const known = new Map<string, Rule | undefined>();
   const ruleFor = ({ operation, path, orderId, idempotencyKey, input }: Request): Rule | undefined => {
     const isUndo = operation === 'undo';
+    // The undo of a called order belongs to the stub that answered its call.
     const key = isUndo ? idempotencyKey.replace(/\/undo\/(\d+)$/, '/$1') : idempotencyKey;
     if (!known.has(key) && !isUndo)
       known.set(
@@ -43,15 +44,15 @@ export function answeringCalls(create: CreateFunction, answers: Answers, labelOf
 const isCanceled = (message: ToAgent, known: ReadonlyMap<string, Rule | undefined>): boolean =>
   message.type === 'cancel' && known.get(message.idempotencyKey) !== undefined;
 
-async function answer({ queues, clock }: System, request: Request, { answer: said }: Rule): Promise<void> {
-  const result = request.operation === 'undo' ? ({ status: 'succeeded', output: {} } as const) : resultOf(said);
+async function answer({ queues, clock }: System, request: Request, { answer: stubbed }: Rule): Promise<void> {
+  const result = request.operation === 'undo' ? ({ status: 'succeeded', output: {} } as const) : resultOf(stubbed);
   if (!result) return;
   await queues.send([{ queue: queueNames.callReplies, body: JSON.stringify(replyTo(request, result, clock.now())) }]);
 }
 
-function resultOf(said: Rule['answer']): Reply['result'] | undefined {
-  if (said === 'silence' || said === 'made up' || said.status === 'rejected') return undefined;
-  if (said.status === 'succeeded') return { status: 'succeeded', output: said.output };
-  const { type, message, permanent } = said.fault;
+function resultOf(stubbed: Rule['answer']): Reply['result'] | undefined {
+  if (stubbed === 'silence' || stubbed === 'made up' || stubbed.status === 'rejected') return undefined;
+  if (stubbed.status === 'succeeded') return { status: 'succeeded', output: stubbed.output };
+  const { type, message, permanent } = stubbed.fault;
   return { status: 'failed', fault: { type: shortType(type), message, permanent } };
 }

@@ -10,11 +10,12 @@ import { instructOnce, SubmissionRefusedError, submitOnce, untilAnswered } from 
 import type { History, Tracked } from '#testing/world/history';
 import type { Observation } from '#testing/world/observation';
 import type { Timeline } from '#testing/world/timeline';
-import { asCaller } from './caller.ts';
 import type { Host } from './host.ts';
 import { labelOf } from './labels.ts';
+import { asOrigin } from './origin.ts';
 import { clientName, responseQueue, type Scenario, submissionKey } from './scenario.ts';
 
+/** A client waits this long for an answer, and repeats its call after a pause of `againMs`. */
 const patienceMs = 5000;
 const againMs = 500;
 /** The clients begin after this time, when the first process has started. */
@@ -41,7 +42,7 @@ export interface Surroundings {
 /** The clients and operators: they submit, send signals, answer questions and cancel. Each repeats its call until it has an answer. */
 export class Clients {
   readonly orderId = orderIdOf(clientName, submissionKey);
-  /** Calls without an answer, or not made yet. */
+  /** Number of calls without an answer, and of calls that are not made yet. */
   waiting = 0;
   private readonly around: Surroundings;
   private readonly asked = new Set<string>();
@@ -93,7 +94,7 @@ export class Clients {
   /** Sends the signals and answers that an order waits for, if stubs have them. */
   look({ orderId, program, state, instance }: Tracked): void {
     if (!program) return;
-    const { activities, blocked: held } = instance.state;
+    const { activities, blocked } = instance.state;
     const label = labelOf(orderId, this.around.history);
     for (const [path, { status, local }] of Object.entries(activities)) {
       const node = nodeAt(program, path);
@@ -103,10 +104,10 @@ export class Clients {
         this.instruct(orderId, () => ({ kind: 'signal', name: signal, payload: value })),
       );
     }
-    if (state.processState !== 'Error' || !held || !isQuestion(held.fault)) return;
-    const node = nodeAt(program, held.path);
+    if (state.processState !== 'Error' || !blocked || !isQuestion(blocked.fault)) return;
+    const node = nodeAt(program, blocked.path);
     const schema = node.activity === 'askOperator' ? node.answer : undefined;
-    this.answer(`question ${node.name}`, `${label}${held.path}`, schema, `${orderId} ${held.path} ${state.errorGen}`, (answer) =>
+    this.answer(`question ${node.name}`, `${label}${blocked.path}`, schema, `${orderId} ${blocked.path} ${state.errorGen}`, (answer) =>
       this.instruct(orderId, (reason) => ({ kind: 'resubmit', by: 'operator', reason, answer })),
     );
   }
@@ -156,7 +157,7 @@ export class Clients {
       what,
       patienceMs,
       host,
-      call: (alive) => asCaller({ name: what, open: 0 }, () => call(alive)),
+      call: (alive) => asOrigin({ name: what, open: 0 }, () => call(alive)),
       pauseMs: () => againMs,
       onAnswer: () => void (this.waiting -= 1),
     });

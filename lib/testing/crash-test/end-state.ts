@@ -19,7 +19,7 @@ export interface Ending {
 }
 
 /** Whether an alert reports a step that cannot be undone, or whose outcome cannot be confirmed. */
-const stuckIn = ({ state }: Tracked, { announced }: History): boolean =>
+const isStuck = ({ state }: Tracked, { announced }: History): boolean =>
   [...announced.keys()].some((id) => id.startsWith(`${announcedAs(state)}/stuck/`));
 
 /** Whether undos failed so often (12 times) that more attempts change nothing. */
@@ -38,7 +38,7 @@ export function isAtRest(
     receiveCount: number;
     visibleAt: number;
   }[];
-  // A received or visible message is under way. A delayed wake-up is not: it only repeats the due time of the worklist.
+  // Every message is under way, except a delayed wake-up that no function has received: it only repeats the due time of the worklist.
   const isUnderWay = ({ queue, receiveCount, visibleAt }: (typeof messages)[number]) =>
     consumed.has(queue) && (receiveCount > 0 || visibleAt <= now || queue !== queueNames.wakeUps);
   if (messages.some(isUnderWay)) return false;
@@ -46,11 +46,11 @@ export function isAtRest(
   if (due.length === 0) return true;
   return due.every(
     (order) =>
-      order.state.outbox.length === 0 && ((stuckIn(order, history) && isInVain(order)) || pollsOnlyRestingChildren(history, order)),
+      order.state.outbox.length === 0 && ((isStuck(order, history) && isInVain(order)) || pollsOnlyRestingChildren(history, order)),
   );
 }
 
-/** Whether the order only polls child orders that rest themselves. */
+/** Whether the order only polls called orders that are at rest themselves. */
 function pollsOnlyRestingChildren(history: History, { orderId, program, instance }: Tracked): boolean {
   if (!program) return false;
   const { activities, endBy } = instance.state;
@@ -77,13 +77,17 @@ export function endingOf(history: History, orderId: string, rested: boolean): En
       told: false,
       waits: restlessLines(family.filter(isOpen), history),
     };
-  const held = family.find(({ state }) => state.processState === 'Error');
-  if (held) {
-    const told = history.announced.has(`${announcedAs(held.state)}#${held.state.errorGen}`);
-    const type = shortType(held.state.fault?.type ?? 'a fault');
-    return { outcome: 'blocked', text: `${labelOf(held.orderId, history)}is blocked for ${type}${told ? '' : ', without an alert'}`, told };
+  const blocked = family.find(({ state }) => state.processState === 'Error');
+  if (blocked) {
+    const told = history.announced.has(`${announcedAs(blocked.state)}#${blocked.state.errorGen}`);
+    const type = shortType(blocked.state.fault?.type ?? 'a fault');
+    return {
+      outcome: 'blocked',
+      text: `${labelOf(blocked.orderId, history)}is blocked for ${type}${told ? '' : ', without an alert'}`,
+      told,
+    };
   }
-  const stuck = family.find((order) => stuckIn(order, history));
+  const stuck = family.find((order) => isStuck(order, history));
   if (stuck) return { outcome: 'stuck', text: `${labelOf(stuck.orderId, history)}has an undo that keeps failing`, told: true };
   const waits = family.flatMap(({ orderId: id, program, instance }) =>
     Object.keys(instance.state.activities)

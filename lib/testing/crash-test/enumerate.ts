@@ -101,7 +101,7 @@ const restlessIn = ({ ending: { outcome, text }, tookMs }: Run): string | undefi
     ? `after ${Math.round(tookMs / 1000)} s of virtual time the order ${text}`
     : undefined;
 
-/** With parallel branches, timing decides whether anything was done before the fault. Both outcomes leave no effect. */
+/** With parallel branches, timing decides whether anything was done before the fault. `compensated` and `rejected` leave no effect. */
 const isAlike = (one: string, other: string): boolean => one === other || (undone.has(one) && undone.has(other));
 
 const undone: ReadonlySet<string> = new Set(['compensated', 'rejected']);

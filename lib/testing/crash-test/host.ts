@@ -19,7 +19,7 @@ import { instrumented, type PortCall } from '#testing/world/instrumented-ports';
 import type { Observation } from '#testing/world/observation';
 import { failureOf, recordingTelemetry } from '#testing/world/telemetry';
 import type { Timeline } from '#testing/world/timeline';
-import { asCaller, type Caller, callerAtWork } from './caller.ts';
+import { asOrigin, currentOrigin, type Origin } from './origin.ts';
 import type { ReceiveOptions, Receivers } from './receivers.ts';
 import type { Scenario } from './scenario.ts';
 import type { Line, Services } from './services.ts';
@@ -73,7 +73,7 @@ export class Host implements WatchedProcess {
   readonly frozenUntil = 0;
   readonly isStopping = false;
   isDead = false;
-  /** Calls without an answer yet. */
+  /** Number of calls without an answer yet. */
   open = 0;
   private readonly around: Surroundings;
   private readonly watch = new AgentWatch(this);
@@ -105,7 +105,7 @@ export class Host implements WatchedProcess {
         watch: this.watch,
         record,
         // The host polls its channels each second while an order waits.
-        isPoll: (ms) => ms === freshMs && callerAtWork() === undefined,
+        isPoll: (ms) => ms === freshMs && currentOrigin() === undefined,
       }),
       telemetry: recordingTelemetry({ record }),
       issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } },
@@ -167,14 +167,14 @@ export class Host implements WatchedProcess {
 
   private async run<T>(name: string, work: () => T | Promise<T>): Promise<T> {
     const { record } = this.around;
-    const caller: Caller = { name, open: 0 };
+    const origin: Origin = { name, open: 0 };
     try {
-      return await asCaller(caller, work);
+      return await asOrigin(origin, work);
     } catch (error) {
       record(failureOf('a function rejects', error));
       throw error;
     } finally {
-      record({ type: 'returned', name, pendingCalls: caller.open });
+      record({ type: 'returned', name, pendingCalls: origin.open });
     }
   }
 
@@ -195,10 +195,10 @@ export class Host implements WatchedProcess {
     const call = () => this.around.call(this, { ...made, about: aboutOf(made), latencyMs: portMs });
     const agent = agentAtWork();
     const answer = agent === undefined ? call() : this.portOfAgent(agent, made, call);
-    const caller = callerAtWork();
-    if (!caller) return answer;
-    caller.open += 1;
-    const closed = () => void (caller.open -= 1);
+    const origin = currentOrigin();
+    if (!origin) return answer;
+    origin.open += 1;
+    const closed = () => void (origin.open -= 1);
     answer.then(closed, closed);
     return answer;
   }
@@ -239,7 +239,7 @@ interface QueueEvent {
 
 const agentPrefix = 'agent ';
 const agentAtWork = (): string | undefined => {
-  const { name } = callerAtWork() ?? {};
+  const { name } = currentOrigin() ?? {};
   return name?.startsWith(agentPrefix) ? name.slice(agentPrefix.length) : undefined;
 };
 

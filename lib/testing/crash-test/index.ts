@@ -64,9 +64,9 @@ export interface CrashedRun {
 
 /** The result of a crash test. */
 export interface CrashTested {
-  /** The calls at which the process crashed, in the order of the run without a crash. */
+  /** The calls at which the process can crash, in the order of the run without a crash. */
   readonly points: readonly Point[];
-  /** Runs with a crash: one for each point and position. */
+  /** The number of runs with a crash: one for each point and position, or a single one with `only`. */
   readonly runs: number;
   /** The outcome of the order without a crash. */
   readonly outcome: CrashedOutcome;

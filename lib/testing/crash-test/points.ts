@@ -12,7 +12,7 @@ export interface Point {
   readonly number: number;
   /** Port and method, or operation: `store.update`, `payment.charge`. */
   readonly site: string;
-  /** The caller and the call: `scheduler: store.update (rev 3)`. */
+  /** The origin and the call: `scheduler: store.update (rev 3)`. */
   readonly where: string;
 }
 

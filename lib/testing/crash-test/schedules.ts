@@ -32,7 +32,7 @@ export class Schedules {
     this.around = around;
   }
 
-  /** Begins with a pass: it recovers what the last process left. */
+  /** Begins with a pass, which continues what the last process left. */
   begin(host: Host): void {
     const { timeline } = this.around;
     this.host = host;

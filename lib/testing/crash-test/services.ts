@@ -53,9 +53,11 @@ export class Services {
   private readonly byRequest = new Map<string, Answer>();
   private readonly byKey = new Map<string, Answer>();
   private readonly realAnswers = new Map<string, string>();
-  private readonly settling = new Set<string>();
+  /** Ids of the requests that only confirm an outcome. */
+  private readonly confirming = new Set<string>();
   /** Inputs by key, because a lookup receives the key alone. */
   private readonly inputs = new Map<string, Json>();
+  /** Idempotency keys of the undos that were noted. */
   private readonly byUndo = new Set<string>();
 
   constructor(around: Surroundings) {
@@ -64,7 +66,7 @@ export class Services {
 
   /** Notes a request that only confirms an outcome. */
   hears(body: string): void {
-    if (body.includes('"confirming":true')) this.settling.add((JSON.parse(body) as { requestId: string }).requestId);
+    if (body.includes('"confirming":true')) this.confirming.add((JSON.parse(body) as { requestId: string }).requestId);
   }
 
   /** Returns the app of one process, with its operations answered here. */
@@ -80,7 +82,7 @@ export class Services {
 
   private standInFor(name: string, operation: AnyOperation, { reach, observe }: Line): AnyOperation {
     const serve = (site: string, call: Call<string>, apply: () => Promise<Answer | undefined>) =>
-      observe(site, call, () => this.settle(call, reach(site, call.path, apply), operation));
+      observe(site, call, () => this.resultOf(call, reach(site, call.path, apply), operation));
     return {
       ...operation,
       run: (input: unknown, call: Call<string>) => serve(name, call, () => this.run(name, operation, input, call)),
@@ -127,18 +129,19 @@ export class Services {
     }
   }
 
-  /** Chooses the answer: the earlier one for the same key, then the first matching stub, then a made-up value. */
+  /** Chooses the answer: an earlier one for the same key or request, then the first matching stub, then a made-up value. */
   private decide(name: string, operation: AnyOperation, input: Json, call: Call<string>): Answer {
     const { requestId, idempotencyKey, path, orderId } = call;
     this.inputs.set(idempotencyKey, input);
     const isUndo = path.endsWith('/undo');
-    const isSettling = this.settling.has(requestId);
+    const isConfirming = this.confirming.has(requestId);
     const known = operation.atMostOnce ? undefined : this.byKey.get(idempotencyKey);
-    if (known?.type === 'unusable' && isSettling) return { type: 'done', output: sample(name, operation) };
+    if (known?.type === 'unusable' && isConfirming) return { type: 'done', output: sample(name, operation) };
     if (known) return known;
-    const asked = this.byRequest.get(requestId);
-    if (asked && (asked.type === 'not now' || !operation.atMostOnce)) return asked;
-    const purpose: Purpose = isSettling ? 'confirm' : isUndo ? 'undo' : 'do';
+    // A stub answers each request once, and the agent may try a request several times.
+    const earlier = this.byRequest.get(requestId);
+    if (earlier && (earlier.type === 'not now' || !operation.atMostOnce)) return earlier;
+    const purpose: Purpose = isConfirming ? 'confirm' : isUndo ? 'undo' : 'do';
     const rule = this.around.answers.ruleFor({ operation: name, path: `${labelOf(orderId, this.around.history)}${path}`, purpose, input });
     const answer: Answer = rule ? answerOf(rule) : { type: 'done', output: sample(name, operation) };
     this.byRequest.set(requestId, answer);
@@ -167,8 +170,8 @@ export class Services {
   }
 
   /** Turns an answer into the operation's result or exception. */
-  private async settle(call: Call<string>, travelled: Promise<Answer | undefined>, operation: AnyOperation): Promise<unknown> {
-    const answer = await travelled;
+  private async resultOf(call: Call<string>, answered: Promise<Answer | undefined>, operation: AnyOperation): Promise<unknown> {
+    const answer = await answered;
     switch (answer?.type) {
       case undefined:
         return undefined;
@@ -209,6 +212,7 @@ export class Services {
       ? [...effects.keys()].filter((each) => isWithin(stepOf(each), orderId, path))
       : [key.replace(/\/undo\/(\d+)$/, '/$1')];
     const standing = this.isComposite(orderId, path) ? done.filter((each) => !effects.get(each)?.undone) : done;
+    // An undo without an effect is recorded for the step itself, so that the law `effects` reports it.
     const undoes = done.length === 0 ? [`${orderId}/${path}`] : standing;
     for (const each of undoes) this.around.record({ type: 'effect', operation, key, undoes: each });
   }

@@ -14,13 +14,13 @@ import type { Observation } from '#testing/world/observation';
 import { PortObserver } from '#testing/world/port-observer';
 import { registerClient } from '#testing/world/register-client';
 import { Timeline } from '#testing/world/timeline';
-import { callerAtWork } from './caller.ts';
 import { answeringCalls } from './calls.ts';
 import { Clients } from './clients.ts';
 import { Crashes } from './crashes.ts';
 import { type Ending, endingOf, isAtRest } from './end-state.ts';
 import { Host, type Surroundings as HostSurroundings, type Loaded } from './host.ts';
 import { labelOf, type Standing, standingIn } from './labels.ts';
+import { currentOrigin } from './origin.ts';
 import type { Crash, Point } from './points.ts';
 import { Receivers } from './receivers.ts';
 import { clientName, responseQueue, type Scenario, senderId } from './scenario.ts';
@@ -31,16 +31,16 @@ import { settingOf } from './setting.ts';
 const startAt = Date.UTC(2026, 0, 1);
 /** The number of events after which an order counts as never coming to rest. */
 const eventsMax = 20_000;
-/** The callers that poll, whether anything happens or not. */
+/** Whether this part of a process polls, even if nothing has happened. */
 const isBackground = (who: string): boolean => who === 'supervisor' || who === 'sweeper' || who === 'host';
 
 /** The result of one order in one run. */
 export interface Run {
   readonly ending: Ending;
-  /** The crashes that happened. A missing one has a number beyond the last call. */
+  /** The crashes that happened. A requested crash is missing if no call with its number came. */
   readonly crashed: readonly Point[];
   readonly points: readonly Point[];
-  /** The names of all calls: `store.update`. */
+  /** The sites of all calls: `store.update`. */
   readonly reached: ReadonlySet<string>;
   readonly standing: Standing;
   /** Violations, as text. Empty if everything held. */
@@ -199,7 +199,7 @@ export class World implements HostSurroundings {
   }
 
   call(host: Host, made: Parameters<HostSurroundings['call']>[1]): Promise<unknown> {
-    const who = callerAtWork()?.name ?? 'host';
+    const who = currentOrigin()?.name ?? 'host';
     const where = `${who}: ${made.site}${made.about === '' ? '' : ` (${made.about})`}`;
     host.open += 1;
     this.observer.made(made);

@@ -39,6 +39,7 @@ function acceptedIn(observation: Observation, setting: Pick<Setting, 'client'>):
   if (observation.type === 'submitted') return observation.outcome === 'accepted' ? observation.orderId : undefined;
   if (observation.type !== 'acknowledged' || observation.queue !== queueNames.submissions || !observation.body.startsWith('{"v":1,'))
     return undefined;
+  // A function may acknowledge the submission of another client, or an invalid one (its key begins with `wrong-`), without an order.
   const { client, idempotencyKey } = JSON.parse(observation.body) as { readonly client: string; readonly idempotencyKey: string };
   return client === setting.client && !idempotencyKey.startsWith('wrong-') ? orderIdOf(client, idempotencyKey) : undefined;
 }

@@ -8,8 +8,8 @@ import type { History } from '#testing/world/history';
 import { isForged, type Law, on, type Setting } from './law.ts';
 
 /**
- * A reply is acknowledged only after its effect is stored and the requests that follow from it are sent (S26, X-1). A dead letter is
- * exempt.
+ * If a reply led to the last write of its order, it is acknowledged only after the requests of that write are sent (S26, X-1). Exempt are
+ * a reply that became a dead letter, and one that was sent several times.
  */
 export function acknowledgements(setting: Pick<Setting, 'forgedWord'>): Law {
   /** Ids of the requests that were sent. */
@@ -37,7 +37,7 @@ export function acknowledgements(setting: Pick<Setting, 'forgedWord'>): Law {
       // A forged reply has the id of a genuine one, whose requests may not be sent yet.
       const isForgedReply = observation.type === 'acknowledged' && isForged(observation.body, setting);
       if (isForgedReply || (observation.type === 'acknowledged' && deadLetters.has(observation.body))) return undefined;
-      // A message that was sent again may have its effect later, through its copy.
+      // If a message was sent several times, another copy may be the one that the order applies, and later.
       if (observation.type !== 'acknowledged' || (times.get(originalBody(observation.body)) ?? 0) > 1) return undefined;
       const message = parseIncoming(observation.body, observation.queue);
       // Only replies are judged. A wake-up that finds nothing to do now may find something a moment later.

@@ -47,10 +47,10 @@ export function announcements({ announcesProcessed }: Setting): Law {
 }
 
 function isSame(text: string | undefined, detail: Detail, mayDifferInTime: boolean): boolean {
-  return text === JSON.stringify(detail) || (mayDifferInTime && isSameButTime(text, detail));
+  return text === JSON.stringify(detail) || (mayDifferInTime && isSameExceptTime(text, detail));
 }
 
-const isSameButTime = (text: string | undefined, detail: Detail): boolean => text === JSON.stringify({ ...detail, at: timeOf(text) });
+const isSameExceptTime = (text: string | undefined, detail: Detail): boolean => text === JSON.stringify({ ...detail, at: timeOf(text) });
 const timeOf = (text = '{}'): string => String((JSON.parse(text) as { readonly at?: string }).at);
 
 /** States that an announcement may name as `before` or `after`. */
@@ -132,9 +132,9 @@ function unannouncedDrop({ orderId, state, newFacts }: Tracked, before: StateRec
   const kept = new Set(state.outbox.map(({ id }) => id));
   const removed = before.outbox.filter((entry): entry is StatusEntry => entry.kind === 'status' && !kept.has(entry.id));
   // Entries before the first dropped one were sent. The write does not tell them apart.
-  const first = removed.slice(0, Math.max(0, removed.length - dropped + 1));
+  const mayBeFirst = removed.slice(0, Math.max(0, removed.length - dropped + 1));
   // The announcement has a time that was read after the last try to send, so the times are not compared.
-  const isAnnounced = first.some((entry) => isSameButTime(texts.get(noticeId(entry, before)), noticeOf(entry, before, state)));
+  const isAnnounced = mayBeFirst.some((entry) => isSameExceptTime(texts.get(noticeId(entry, before)), noticeOf(entry, before, state)));
   return isAnnounced ? undefined : `order ${orderId} dropped ${dropped} status messages without an announcement`;
 }
 

@@ -49,10 +49,12 @@ class Process {
   /** Durations of answers while the breaker was closed. */
   private quickest = Number.POSITIVE_INFINITY;
   private slowest = 0;
+  /** Whether `slowest` is the usual duration for the process itself. */
   private hasUsual = false;
   /** World time at which it must open or close the breaker; undefined if it need not. */
   private mustOpen: number | undefined;
   private mustClose: number | undefined;
+  /** World time of the last end of a probe that allows it to close the breaker. */
   private mayCloseAt: number | undefined;
 
   observe({ now, event }: AgentObservation, at: number): string | undefined {
@@ -111,7 +113,7 @@ class Process {
     if (phaseOf(this.known, now) === 'closed') {
       this.quickest = Math.min(this.quickest, ms);
       this.slowest = Math.max(this.slowest, ms);
-      // The duration counts only if the process itself had a closed breaker at its last read.
+      // The process itself counts the duration only if the breaker was closed at its last read, too.
       if (phaseOf(this.known, this.readAt) === 'closed') this.hasUsual = true;
     }
     if (!isProbe) return;
@@ -141,8 +143,8 @@ class Process {
         : 'loses the start of the outage or the count of failed probes';
     }
     if (!mayOpenFor(this.possible)) return `opens the breaker after ${this.possible.length} failures`;
-    const again = known && phaseOf(known, now) === 'half-open';
-    if (again) return openedAt >= known.openedAt && failedProbes === known.failedProbes ? undefined : 'loses the earlier outage';
+    const isReopened = known && phaseOf(known, now) === 'half-open';
+    if (isReopened) return openedAt >= known.openedAt && failedProbes === known.failedProbes ? undefined : 'loses the earlier outage';
     return openedAt === now && failedProbes === 0 ? undefined : 'opens the breaker with an earlier outage that did not happen';
   }
 

@@ -49,15 +49,15 @@ function wrongInJournal(
   const order = history.orders.get(orderId);
   // The journal of a damaged order proves nothing.
   if (!order || order.damagedAt !== undefined) return undefined;
-  const told = order.newFacts.flatMap((fact) => {
+  const inJournal = order.newFacts.flatMap((fact) => {
     if (fact.type !== 'InstructionGiven') return [];
     const run = [...runs.values()].find(({ by, reason }) => by === fact.by && reason === fact.reason);
     return run ? [run.id] : [];
   });
-  const twice = told.find((id) => given.has(`${id} ${orderId}`));
+  const twice = inJournal.find((id) => given.has(`${id} ${orderId}`));
   if (twice !== undefined) return `order ${orderId} has the instruction of bulk run ${twice} twice`;
-  for (const id of told) given.add(`${id} ${orderId}`);
-  const [written, recorded] = [told.join(', '), applied.join(', ')];
+  for (const id of inJournal) given.add(`${id} ${orderId}`);
+  const [written, recorded] = [inJournal.join(', '), applied.join(', ')];
   return written === recorded
     ? undefined
     : `order ${orderId}: its journal has the instruction of ${written || 'no bulk run'}, its outcomes that of ${recorded || 'none'}`;

@@ -5,7 +5,7 @@ import type { History } from '#testing/world/history';
 import { isSuspendedByRule } from './handled-exceptions.ts';
 import { type Law, on, type Setting } from './law.ts';
 
-/** Limit if no faults disturb the cancellation: it reaches the called order at once, and this order waits only for its running steps. */
+/** Limit if no faults disturb the cancellation: it reaches the called order at once, which then waits only for its running steps. */
 const promptMs = 300_000;
 /** Limit if the cancellation may be lost. The caller repeats it after ten minutes, and a supervisor may look only once an hour. */
 const repeatedMs = 600_000 + 3_600_000;
@@ -28,6 +28,7 @@ export function canceledCalls({ now, quietSince }: Setting): Law {
       }
       const { orderId } = observation.after;
       for (const fact of history.orders.get(orderId)?.newFacts ?? []) {
+        // In the simulated workflows, each call has the name `visit`.
         if (fact.type === 'CancelRequested' && fact.path.endsWith('/visit')) {
           const child = childIdOf(idempotencyKeyOf(orderId, fact.path, Number.parseInt(fact.attemptId ?? '1', 10)));
           if (history.orders.get(child)?.state.processState === 'Processing') canceled.set(`${orderId}/${fact.path}`, { at: now(), child });

@@ -29,10 +29,11 @@ export const causes = (withoutTask = new Set<string>()): Law => ({
         const isClosed = announced.has(`${id}/closed/task`);
         const texts = [...(announced.get(`${id}/exception`) ?? [])];
         // A rule has handled the exception in the write that detected it.
-        const atOnce = texts.some((text) => text.includes('"handling":'));
+        const isHandledAtOnce = texts.some((text) => text.includes('"handling":'));
         // The exception came from outside while the order was in Error, and the rule about it ended that Error in the same write.
         if (texts.some(isReportInError) && endedByRule.has(seq) && !announced.has(`${id}/task`)) return [];
-        if (atOnce && !openNow.has(seq) && !isClosed) return announced.has(`${id}/task`) ? [`task ${id} was opened for nobody`] : [];
+        if (isHandledAtOnce && !openNow.has(seq) && !isClosed)
+          return announced.has(`${id}/task`) ? [`task ${id} was opened for nobody`] : [];
         // An exception from outside is part of the task that was open already. The writes of a damaged order are not judged.
         if (withoutTask.has(id) || (damagedAt !== undefined && !announced.has(`${id}/task`)))
           return announced.has(`${id}/exception`) ? [] : [`exception ${id} was never announced`];
@@ -46,7 +47,7 @@ export const causes = (withoutTask = new Set<string>()): Law => ({
     }),
 });
 
-/** Returns the numbers of the exceptions that were handled in a write in which a rule handled one. The others count as handled by the supervisor. */
+/** Returns the numbers of all exceptions that were handled in a write in which a rule handled one: it may have ended several at once. */
 function handledWhenRuleActed(journal: readonly JournalEntry[]): ReadonlySet<number> {
   const handled = journal.filter((fact) => fact.type === 'ExceptionHandled');
   const ruledAt = new Set(handled.flatMap(({ handling: { by, at } }) => (by === 'rule' ? [at] : [])));

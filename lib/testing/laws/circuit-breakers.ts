@@ -43,7 +43,7 @@ class Process {
   /** Maximum number of parallel calls while the breaker is half-open. */
   private allowed = 1;
   private loweredAt = Number.NEGATIVE_INFINITY;
-  /** Failed or abandoned calls since the last answer. */
+  /** Failed or abandoned calls since the last answer. A call that ends while the process stops counts, too. */
   private failures = 0;
   private readonly setting: Pick<Setting, 'agents'>;
 
@@ -113,7 +113,7 @@ class Process {
 
   private callEnded({ call, how, isStopping }: Extract<AgentEvent, { what: 'call ended' }>, now: number, phase: string): undefined {
     this.running.delete(call);
-    // A run that must stop does not wait for the answer of a canceled call.
+    // A process that must stop does not wait for the answer of a canceled call.
     this.failures = how === 'answered' && !isStopping ? 0 : this.failures + 1;
     if (phase !== 'half-open') return;
     if (how === 'answered') this.allowed += 1;
@@ -128,9 +128,9 @@ class Process {
   }
 
   private reads(now: number): string | undefined {
-    // The time since the beginning of the read before: one that took this long may be followed by another at once.
+    // The time since the last read began. After a read that took at least `freshMs`, another may begin at once.
     const agoMs = now - this.read.at;
-    // A read before an arrival may be older than an opening with a canary.
+    // If messages have arrived since then, the channel may have been opened with a canary in the meantime, so the process may read again.
     if (agoMs < freshMs && !this.isUnread) return `reads the breaker again after only ${agoMs} ms`;
     const wasClosed = phaseOf(this.known, this.answeredAt) === 'closed';
     return wasClosed && !this.readFailed && !this.hasRested(now) && this.failures < 2
@@ -141,7 +141,7 @@ class Process {
   private breakerRead({ access, breaker, isWritten }: Extract<AgentEvent, { what: 'store answered' }>, now: number, at: number): undefined {
     const before = phaseOf(this.known, now);
     if (isWritten === false) this.refusedAt = at;
-    // The right to probe ends at the time of the next probe, by another process.
+    // The right to probe ends at `probeAt`. Then another process may probe.
     if (isWritten && breaker && this.probing.has(breaker.rev)) this[now < breaker.probeAt ? 'mayProbeAt' : 'refusedAt'] = at;
     if (before !== 'half-open' && phaseOf(breaker, now) === 'half-open') this.allowed = 1;
     if (this.loweredAt > now) this.loweredAt = now;
@@ -171,7 +171,7 @@ class Process {
   private requeues(now: number, at: number, phase: string): string | undefined {
     const agoMs = now - this.read.at;
     if (this.mayProbeAt !== undefined) return 'requeues a request although it won the right to probe';
-    // Another process won the right to probe.
+    // The process asked for the right to probe, and did not get it.
     if (this.refusedAt === at) return undefined;
     if (phase !== 'closed' && agoMs >= freshMs && this.slowReads < slowReadsMax)
       return `requeues a request because of a breaker that it read ${agoMs} ms ago`;
@@ -183,8 +183,8 @@ class Process {
 
 /**
  * A process that knows of an outage does not call the service, except for the one that probes. After the outage each process begins
- * with one call at a time. A healthy process reads the breaker only after a rest between messages; in an outage its copy is at most two
- * seconds old, counted from the beginning of the read (X-45).
+ * with one call at a time. While the breaker is closed, a process reads it only after a rest between messages or after failures; in an
+ * outage its copy is at most two seconds old, counted from the beginning of the read (X-45).
  */
 export const circuitBreakers = (setting: Pick<Setting, 'now' | 'agents'>): Law =>
   lawOfSteadyProcesses('circuit breakers', () => new Process(setting), setting);

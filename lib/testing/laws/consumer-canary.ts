@@ -6,10 +6,10 @@ type Turned = Extract<Observation, { type: 'consumer turned' }>;
 type Step = Extract<Observation, { type: 'handler' }>;
 
 /**
- * A handler that began. `endsAt`: the latest end of a handler; one without an end by then belongs to a dead process. A canary that failed
- * counts as at work until this time, because the next canary begins later.
+ * A handler that began. `endsAt`: the time by which each handler ends, unless its process is dead. A canary that failed counts as running
+ * until this time, because the next canary begins later.
  */
-interface AtWork {
+interface RunningHandler {
   readonly messageId: string;
   readonly endsAt: number;
 }
@@ -24,7 +24,7 @@ export function consumerCanary({ now }: Pick<Setting, 'now'>): Law {
   const states = new Map<string, 'closed' | 'canary'>();
   const closedAt = new Map<string, number>();
   const deliveredAt = new Map<string, number>();
-  const working = new Map<string, readonly AtWork[]>();
+  const working = new Map<string, readonly RunningHandler[]>();
   /**
    * Processes that may handle several messages in spite of a canary. If a process cannot read or write a circuit breaker, it goes on: an
    * outage of the store must not stop the messages. If its clock has jumped, it does not know how long it has rested.

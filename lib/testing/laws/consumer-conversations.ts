@@ -33,7 +33,7 @@ export class Conversations {
   }
 }
 
-/** Returns the name of a conversation that no other channel has. */
+/** Returns a name for a conversation that differs between channels. */
 export const conversationNamed = (channel: string, conversation: string): string => `${channel} ${conversation}`;
 
 /** Returns the conversation of a message as the documentation defines it, without the code of the system. */

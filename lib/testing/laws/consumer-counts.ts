@@ -9,7 +9,7 @@ interface Success {
   readonly conversation: string;
 }
 
-/** The success of a redelivered message clears the failure count of its conversation, unless a call of the store fails (S53). */
+/** The success of a redelivered message clears the failure count of its conversation, unless a call of a port fails for its batch (S53). */
 export function consumerCounts(): Law {
   const conversations = new Conversations();
   const delivered = new Set<string>();

@@ -55,7 +55,7 @@ export function consumerMessages(): Law {
       case 'dropped':
         return dropped(observation.messageId);
       case 'sent':
-        // The dead-letter function keeps it. Until then it has no end.
+        // The message may be acknowledged now. It stays in `open` until the dead-letter function has kept it.
         if (isDeadLetterQueue(observation.queue)) done.add(poisonIn(observation.body, sourceQueueOf(observation.queue))?.messageId ?? '');
         return undefined;
       case 'dead-lettered':

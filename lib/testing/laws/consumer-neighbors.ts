@@ -11,12 +11,15 @@ interface Delivered {
   beganAt: number | undefined;
   isOver: boolean;
   /** Whether the attempt does not count against the message: its batch was answered, or another message of the batch ended the process. */
-  isOthers: boolean;
+  isExempt: boolean;
   /** Calls of ports that failed for the batch since the handler of the message began, or else since the delivery. */
   failedCalls: number;
 }
 
-/** The time for which no other message of the batch begins. If a later one ends the process, the attempt counts for both messages. */
+/**
+ * The time after the begin of a handler in which no other handler of the batch begins. If a later one ends the process, the attempt counts
+ * for both messages.
+ */
 const aloneMs = 2_000;
 /** The number of failed calls after which the system may be unable to correct the count for an attempt that was not made. */
 const failedCallsMax = 4;
@@ -35,7 +38,7 @@ export function consumerNeighbors({ now }: Pick<Setting, 'now'>): Law {
     if (batch === '') return;
     const all = messages.map(({ messageId, body }) => {
       const conversation = conversations.delivered(queue, messageId, body);
-      const delivery = { messageId, batch, beganAt: undefined, isOver: false, isOthers: false, failedCalls: 0 };
+      const delivery = { messageId, batch, beganAt: undefined, isOver: false, isExempt: false, failedCalls: 0 };
       deliveries.set(conversation, [...(deliveries.get(conversation) ?? []), delivery]);
       return delivery;
     });
@@ -49,14 +52,14 @@ export function consumerNeighbors({ now }: Pick<Setting, 'now'>): Law {
     else if (own) own.isOver = true;
     if (step !== 'killed') return;
     for (const each of all)
-      if (each !== own && (each.beganAt === undefined || each.isOver || now() - each.beganAt < aloneMs)) each.isOthers = true;
+      if (each !== own && (each.beganAt === undefined || each.isOver || now() - each.beganAt < aloneMs)) each.isExempt = true;
   }
 
   /** Returns how many attempts of the message's conversation came to nothing. */
   function attemptsOf(messageId: string): number {
     const all = deliveries.get(conversations.of(messageId) ?? '') ?? [];
     const current = all.findLast((each) => each.messageId === messageId);
-    const isWithoutResult = (each: Delivered) => !each.isOthers && !(each === current && each.beganAt === undefined);
+    const isWithoutResult = (each: Delivered) => !each.isExempt && !(each === current && each.beganAt === undefined);
     return all.filter((each) => isWithoutResult(each) || each.failedCalls >= failedCallsMax).length;
   }
 
@@ -75,7 +78,7 @@ export function consumerNeighbors({ now }: Pick<Setting, 'now'>): Law {
       if (observation.type === 'delivered') delivered(observation);
       if (observation.type === 'handler') handler(observation);
       if (observation.type === 'call failed') for (const each of batches.get(observation.batch) ?? []) each.failedCalls += 1;
-      if (observation.type === 'answered') for (const each of batches.get(observation.batch ?? '') ?? []) each.isOthers = true;
+      if (observation.type === 'answered') for (const each of batches.get(observation.batch ?? '') ?? []) each.isExempt = true;
       const poison =
         observation.type === 'sent' && isDeadLetterQueue(observation.queue)
           ? poisonIn(observation.body, sourceQueueOf(observation.queue))

@@ -2,7 +2,8 @@ import { keepsCounts } from './failure-counts.ts';
 import { type Law, on } from './law.ts';
 
 /**
- * An order goes into Error, or to the end that its workflow chooses, exactly above `maxFailures`. An instruction resets the count (S15).
+ * An order goes into Error, or to the end that its workflow chooses, exactly above `maxFailures`. An instruction resets the count, unless it
+ * is one of `keepsCounts` (S15).
  */
 export const failureThreshold = (): Law => ({
   name: 'failure threshold',

@@ -7,8 +7,8 @@ const timesMax = 3;
 const atOnceMax = 4;
 
 /**
- * An order that a person has given a handler for a fault gets that handler when the fault blocks it: in the same write, and before any rule
- * decides (S45). An amendment itself starts nothing.
+ * If a person has given an order a handler for a fault, the handler begins when the fault blocks the order: in the same write, and before
+ * any rule decides (S45). The amendment that gives the handler starts nothing.
  */
 export function givenHandlers(): Law {
   /** The handlers that began, by order. */
@@ -23,7 +23,7 @@ export function givenHandlers(): Law {
       const count = began.get(orderId) ?? 0;
       began.set(orderId, count + started.length);
       const amends = newFacts.some((fact) => fact.type === 'InstructionGiven' && fact.kind === 'amend');
-      // A timer, or the deadline of a canceled step, that was due before the amendment takes effect in the same write, and may end the order.
+      // A timer or the deadline of a canceled step may be due already. The same write then applies it, which may end the order.
       const isDue = record.nextDueAt !== null && record.nextDueAt <= after.updatedAt;
       if (amends && !isDue && after.processState !== record.processState && after.processState !== 'Error')
         return `order ${orderId}: an amendment led from ${record.processState} to ${after.processState}`;

@@ -101,7 +101,7 @@ import { validMessages } from './valid-messages.ts';
 
 export type { Law } from './law.ts';
 
-/** Exempts damaged orders from a law, because a damaged record proves nothing. `damagedOrders` covers them. */
+/** Exempts the writes of damaged orders from a law, because a damaged record proves nothing. `damagedOrders` covers them. */
 const exceptDamaged = ({ after, ...law }: Law): Law => ({
   ...law,
   ...(after
@@ -244,8 +244,8 @@ const invalidAfterRestore: ReadonlySet<string> = new Set([
 const countingFromStart: ReadonlySet<string> = new Set(['alerts', 'status sequence']);
 
 /**
- * Returns the laws that still hold after a restore. `hasOldProcess`: a process from before the restore went on, and the journal pages
- * that it wrote remain.
+ * Returns the laws that still hold after a restore, without the checks at the end that no longer hold. `hasOldProcess`: a process from
+ * before the restore went on, and the journal pages that it wrote remain.
  */
 export function lawsAfterRestore(laws: readonly Law[], hasOldProcess: boolean): readonly Law[] {
   const kept = laws.filter(({ name }) => !invalidAfterRestore.has(name) && !(hasOldProcess && name === 'step reports'));

@@ -47,7 +47,7 @@ interface Known extends Pick<Setting, 'signals'> {
   readonly applied: Applied;
 }
 
-/** Whether the operator of the world gives it: the reason of each such instruction is its own. */
+/** Whether the simulated operator gives the instruction. The reason of each such instruction is unique. */
 const isNumbered = ({ by, reason }: Given): boolean => by === 'operator' && /^[a-z]+-\d+$/.test(reason);
 
 /** Returns where an instruction was applied before. An order under a reused key begins again at the first revision. */
@@ -71,7 +71,8 @@ function notFeasible({ kind }: Given, { processState, suspended, open = [] }: St
   return needsError && processState !== 'Error' ? `was applied although the order was ${processState}` : undefined;
 }
 
-const continuing: ReadonlySet<string> = new Set([
+/** Facts that show that something else than the instruction changed the steps in the same write. */
+const stepsChanged: ReadonlySet<string> = new Set([
   'OrderBlocked',
   'AttemptFailed',
   'ActivityClosed',
@@ -88,7 +89,7 @@ function wrongEffect({ kind, after }: Given, order: Tracked): string | undefined
   if (kind === 'amend') return undefined;
   // Other messages may change the order in the same write.
   if (kind === 'acknowledge')
-    return newFacts.some(({ type }) => continuing.has(type) || type === 'UndoFailed') ||
+    return newFacts.some(({ type }) => stepsChanged.has(type) || type === 'UndoFailed') ||
       isDeepStrictEqual(before?.state.activities, instance.state.activities)
       ? undefined
       : 'changed its steps';
@@ -97,7 +98,7 @@ function wrongEffect({ kind, after }: Given, order: Tracked): string | undefined
   if (kind === 'mark-compensated' && before?.state.phase === 'suspended') return wrongMark(order);
   if (state.suspended !== (kind === 'suspend')) return `left the order ${state.suspended ? '' : 'not '}suspended`;
   if (kind === 'suspend') return undefined;
-  // A rule may have suspended an order in Error, which may have no owner yet. Resumed, it waits for a person again.
+  // A rule may have suspended the order while it was in Error. When it is resumed, it waits for a person again, and may have no owner.
   if (state.processState === 'Error' && kind === 'resume') return undefined;
   if (state.processState === 'Error' && !isBlocked) return 'left the order in Error';
   if (state.processState !== 'Processed' && (state.lockedBy === null || (state.fault !== null && !isBlocked)))
@@ -141,7 +142,7 @@ function unlikePreview(previewed: Previewed | undefined, order: Tracked): string
   return shown === requested ? undefined : `requested "${requested}", but its dry run showed "${shown}"`;
 }
 
-/** Whether the deadline or the pause of a step passed since the dry run. It is then requested together with the others. */
+/** Whether the deadline or the pause of a step passed since the dry run. The write then requests that step, too. */
 function isOverdue(path: string, { before, newFacts }: Tracked): boolean {
   const { phase, completeBy = 0 } = (before?.state.activities[path]?.local ?? {}) as Partial<StepState>;
   return (phase === 'requested' || phase === 'waitingToRetry') && newFacts.some(({ at }) => completeBy <= at);

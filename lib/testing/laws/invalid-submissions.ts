@@ -14,6 +14,7 @@ interface Posted {
   /** Pointer and code of the problem that the refusal must name; undefined if it is valid. */
   readonly expected?: string;
   readonly reference?: string;
+  /** Whether it names the response queue of its client, so that a refusal may be sent there. */
   readonly mayAnswer: boolean;
 }
 
@@ -55,7 +56,8 @@ export function invalidSubmissions({ client, responseQueue }: Pick<Setting, 'cli
     if (!one || queue !== responseQueue || !one.mayAnswer)
       return `submission ${idempotencyKey}: its refusal was sent to ${queue}, where no client expects it`;
     refused.add(one.body);
-    // If its processing failed too often, it is also a dead letter, with the code `internal`. A process that stood still may store it later.
+    // A submission whose processing failed too often is refused with the code `internal`, and is also a dead letter. A process that stood
+    // still may store it later.
     if (deadLetters.has(one.body) && (errors as readonly SubmissionProblem[]).every(({ code }) => code === 'internal')) return undefined;
     if (one.workflow !== undefined && one.workflow === stored) return `submission ${one.key} was refused although it is stored`;
     const expected = one.expected ?? '/idempotencyKey idempotency-key-reused';

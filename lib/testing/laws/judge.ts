@@ -20,7 +20,7 @@ export class Judge {
     this.laws = lawsFor(setting);
   }
 
-  /** Adds an observation to the history. The laws judge a write with the history that includes it, and everything else before that. */
+  /** Adds an observation to the history. The laws judge a write after the history has recorded it, and every other observation before. */
   take(observation: Observation): void {
     if (observation.type !== 'written') this.judge(observation);
     this.history.record(observation);

@@ -21,7 +21,7 @@ type Sent = Extract<Observation, { type: 'sent' }>;
 export function keptFirst({ toleranceMs, now }: Setting): Law {
   /** Messages that met a lock, by id. A message leaves the map when its order is unlocked, when it is requeued, and as a dead letter. */
   const met = new Map<string, Met>();
-  /** Messages that were delivered before the lock, too. The process of that delivery may find that they change nothing, and acknowledge them. */
+  /** Messages that were also delivered before the lock. The process that got them then may find that they change nothing, and acknowledge them. */
   const metBefore = new Set<string>();
   /** Orders that were damaged or written by a newer program: their messages are judged by other laws. */
   const unreadable = new Set<string>();

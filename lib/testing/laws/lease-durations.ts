@@ -9,7 +9,7 @@ interface LeaseRequest {
   readonly now: number;
 }
 
-/** Shortest wait for a lease before the error, by lock policy: ten tries with pauses between them. */
+/** Shortest wait for a lease before the error, by lock policy: `NoRetry` tries once, the other two try ten times with pauses between. */
 const leastMs = { NoRetry: 0, BasicRetry: 9 * 500, AggressiveRetry: 500 + 1000 + 2000 + 4000 + 5 * 8000 } as const;
 
 /** Longest lease that any process of the tested worlds requests. */
@@ -19,7 +19,7 @@ const triesMs = 2000;
 
 /**
  * A lease lasts exactly as long as its holder requested, and a confirmed renewal was written (F-22). A host that meets a lease waits as
- * its lock policy says (F-17 to F-20). A requeued reply waits no longer than the lease.
+ * its lock policy says (F-17 to F-20). A requeued reply waits no longer than the longest lease.
  */
 export function leaseDurations({ toleranceMs, standsStillMaxMs, now }: Setting): Law {
   /** Requested leases by holder and order. */

@@ -7,7 +7,10 @@ const periodMs = 15 * minute;
 /** The most messages that a group of people gets in a period. */
 const messagesMax = 10;
 
-/** Returns the least pause before message `number` of a notice: 15 minutes for 2, 30 for 3, and so on; a day for 1, a new beginning. */
+/**
+ * Returns the least pause before message `number` of a notice: 15 minutes for 2, 30 for 3, twice as long each time, at most a day. Number 1
+ * begins the count again, after a pause of at least a day.
+ */
 const pauseBefore = (number: number): number => (number === 1 ? dayMs : Math.min(dayMs, periodMs * 2 ** (number - 2)));
 
 /**

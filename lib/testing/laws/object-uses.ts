@@ -31,7 +31,7 @@ export function usesIn(history: History): Uses {
   return { reads: of('reads'), writes: of('writes') };
 }
 
-/** Returns when the effect of a step that is done was first requested, from the requests of its history, and at the latest when it closed. */
+/** Returns when the effect of a done step was first requested, according to the journal; without such a line, the time of the use. */
 function requestedAt({ path, seq, at }: Extract<StoredEntry, { type: 'ObjectsUsed' }>, journal: readonly StoredEntry[]): number {
   const ended = journal.findLast(
     (fact) => fact.seq < seq && (fact.type === 'ActivityClosed' || fact.type === 'LateResult') && fact.path === path,

@@ -14,7 +14,7 @@ const atOnceMs = 10_000;
 /** An entry leaves the outbox only after it was sent, and without faults it is sent at once (S26). */
 export function outbox({ toleranceMs, standsStillMaxMs, now, quietSince, responseQueue }: Setting): Law {
   const sent = new Set<string>();
-  // The last two take messages from an order to its handler and back.
+  // An order and the handler of its exception send messages to each other through the queue of submissions and the queue of wake-ups.
   const channels = new Set([responseQueue, queueNames.callReplies, queueNames.submissions, queueNames.wakeUps]);
   /** Time at which each announcement entered an outbox, if faults had ended before. */
   const waiting = new Map<string, number>();

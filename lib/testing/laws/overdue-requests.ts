@@ -1,7 +1,7 @@
 import type { Request } from '#ports/messages';
 import { type Law, on, type Setting } from './law.ts';
 
-/** The longest time after its deadline at which an effect may happen that began in time: services are slow, and processes stand still. */
+/** The longest time from a deadline to an effect whose call began before that deadline: services are slow, and processes stand still. */
 const slackMs = 600_000;
 
 type Sent = Pick<Request, 'requestId' | 'idempotencyKey' | 'completeBy' | 'type'>;

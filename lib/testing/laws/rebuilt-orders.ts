@@ -12,7 +12,7 @@ interface Readable {
   readonly last: number;
   /** Whether all lines are readable. */
   readonly whole: boolean;
-  /** Whether a process wrote the record after the damage without decoding it. A process that read the record earlier loses its write. */
+  /** Whether a process wrote the record after the damage without decoding it. The write of a process that read it earlier is then refused. */
   readonly isFenced: boolean;
   /** Whether the record was rebuilt. */
   readonly isRebuilt: boolean;

@@ -102,12 +102,12 @@ export function scopeOf(program: Program, path: string): ReadonlySet<string> {
   return found;
 }
 
-/** A recovery of an activity that is at work. */
+/** A recovery in progress, of the activity at `path`. */
 interface Recovery {
   readonly path: string;
   /** The steps of the scope, as they stood when the recovery began. */
   readonly stood: ReadonlyMap<string, 'at work' | 'done' | 'not begun' | 'other'>;
-  /** The number of the last line before it. */
+  /** The number of the journal line that began it. */
   readonly since: number;
 }
 

@@ -33,6 +33,7 @@ interface Known extends Pick<Setting, 'signals'> {
   readonly isExpired: boolean;
 }
 
+/** Returns the expected reasons; undefined if the law does not know them. */
 function reasonsFor(observation: Instructed, order: Tracked, { isExpired, signals }: Known): readonly string[] | undefined {
   const { decision } = observation;
   const { processState, suspended, outcome } = order.state;

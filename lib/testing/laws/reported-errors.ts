@@ -17,7 +17,7 @@ const expectedMessages: ReadonlySet<string> = new Set([
   'Another message of the same conversation is being processed.',
   'The failure of the message was not counted: other writes of the same count came first at every try. The message is redelivered.',
 ]);
-/** Errors that concern a consumer: after an outage, others go first; after failures in a row, an operator must look at it. */
+/** Errors about a consumer: it puts a message off to try another one first, or it has failed so often in a row that it is closed. */
 const ofConsumer =
   /^(The consumer "[a-z-]+" puts this message off: another message is tried first, and this one comes again\.|\d+ failures in a row on [a-z-]+-messages)$/;
 /** Whether a process of the previous deployment meets an order of the new one. */

@@ -27,7 +27,7 @@ interface Work {
   isRequeued: boolean;
   /** Deadline of the last heartbeat that was sent. */
   until: number;
-  /** That deadline before a copy of the request was requeued. It holds if the copy that is in work is tried again. */
+  /** The value of `until` before a copy of the request was requeued. It holds if the process tries its other copy again. */
   untilBefore: number;
   /** Time left at the first call. */
   leftMs: number;

@@ -27,6 +27,7 @@ const nodesOf = ({ program }: Tracked) => program?.nodes;
 /** Returns an activity that has not closed, and comes earlier in the sequence of the step or in an enclosing one. */
 function openBefore(path: string, order: Tracked): string | undefined {
   const nodes = nodesOf(order);
+  // The steps of a loop are not checked: the activities before them close once in each turn.
   if (path.includes('[')) return undefined;
   for (let at: string | undefined = path; at !== undefined; at = parentOf(at)) {
     const parentPath = parentOf(at);

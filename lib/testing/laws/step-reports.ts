@@ -26,7 +26,7 @@ export const stepReports = (setting: Pick<Setting, 'answersNameTheirKey'>): Law 
   }),
 });
 
-/** Checks the paths. A step that began has one for each turn of its loops, and a step that did not begin has one. */
+/** Checks the paths. A step that began has one report for each turn of its loops, and a step that did not begin has one report. */
 function wrongPaths({ steps }: Viewed, { journal }: Tracked, program: Program): string | undefined {
   const begun = new Set(
     journal.flatMap((fact) => ('path' in fact && fact.path !== undefined && isRemote(nodeAt(program, fact.path)) ? [fact.path] : [])),
@@ -103,9 +103,9 @@ const isBegin = ({ type }: JournalEntry): boolean => type === 'ActivityStarted' 
 
 function statusOf(facts: readonly JournalEntry[]): StepReport['status'] {
   if (facts.length === 0) return 'Initialized';
-  return facts.findLast(({ type }) => isStatus.has(type))?.type === 'OrderBlocked' ? 'Faulting' : 'Executing';
+  return facts.findLast(({ type }) => statusFacts.has(type))?.type === 'OrderBlocked' ? 'Faulting' : 'Executing';
 }
-const isStatus: ReadonlySet<string> = new Set(['ActivityStarted', 'StepRequested', 'OrderBlocked', 'OrderUnblocked']);
+const statusFacts: ReadonlySet<string> = new Set(['ActivityStarted', 'StepRequested', 'OrderBlocked', 'OrderUnblocked']);
 
 function wrongPlan(
   { steps, plan }: Viewed,

@@ -1,4 +1,4 @@
-import { limits as least } from '#core/definition/definition';
+import { limits } from '#core/definition/definition';
 import type { History, Tracked } from '#testing/world/history';
 import type { Observation } from '#testing/world/observation';
 import { type Law, on } from './law.ts';
@@ -20,9 +20,9 @@ const throttledMax = 7;
 /** The most lost races for each accepted write. */
 const refusedMax = 2;
 /** The longest text with which an order must complete: a workflow of the tested worlds uses its text three times in one input. */
-const charactersMax = least.inputBytesMax / 3;
+const charactersMax = limits.inputBytesMax / 3;
 /** Facts that count a failure of a step. */
-const late: ReadonlySet<string> = new Set(['DeadlineExpired', 'OrderReset', 'ThresholdExceeded']);
+const failureFacts: ReadonlySet<string> = new Set(['DeadlineExpired', 'OrderReset', 'ThresholdExceeded']);
 
 /**
  * If only the limits of the store are in effect, no step counts as failed (S15). Orders within the limits complete. Larger ones end by
@@ -68,7 +68,7 @@ export function storeLimits(): Law {
 function wrongOf(order: Tracked, usage: ReadonlyMap<string, Usage>, tooLarge: ReadonlySet<string>): string | undefined {
   const { orderId, state, journal } = order;
   const { units = 0, written = 0, refused = 0, throttled = 0 } = usage.get(orderId) ?? {};
-  const failed = [...journal, ...state.notes].find(({ type }) => late.has(type));
+  const failed = [...journal, ...state.notes].find(({ type }) => failureFacts.has(type));
   if (failed) return `order ${orderId}: ${failed.type} was counted although only the store had limits`;
   const steps = journal.filter(({ type }) => type === 'StepRequested').length;
   if (state.workflow.name === 'wide' && units > unitsMax.whole + unitsMax.each * steps)

@@ -6,7 +6,7 @@ import { type Law, on, type Setting } from './law.ts';
 
 type Submitted = Extract<Observation, { type: 'submitted' }>;
 
-/** Whether a client submitted an order: other orders call it, or have it handle an exception. */
+/** Whether a client submitted the order. Otherwise another order called it, or it handles the exception of another order. */
 const isSubmitted = (order: OrderRecord | undefined): boolean => order?.caller === undefined && order?.handles === undefined;
 
 /** A submission key belongs to one order. Repeating the submission returns that order as replayed; another body is refused (S10). */

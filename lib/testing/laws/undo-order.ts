@@ -80,7 +80,7 @@ class Scopes {
     return this.open.has(path);
   }
 
-  /** Whether an effect is in the scope in which another one is undone. The effects of a handler at work are not, outside of the handler. */
+  /** Whether an effect is in the scope in which `path` is undone. The effects of a running handler are only in scopes inside of that handler. */
   isInScopeOf(path: string, effect: string): boolean {
     return (
       isAt(effect, this.scopeOf(path)) && ![...this.handlers].some((each) => this.isOpen(each) && isAt(effect, each) && !isAt(path, each))

@@ -17,8 +17,8 @@ export function keepDeadUndone({ body }: DeadLetter, history: History): undefine
   const message = jsonIn(body);
   const { orderId, path, undoneAt } = Undone.safeParse(message).data ?? {};
   if (undoneAt !== undefined) deadOf(history).add(`${orderId}/${path}/${undoneAt}`);
-  const told = WakeUp.safeParse(message).data;
-  if (told?.inconsistency) deadOf(history).add(`${told.orderId} ${told.inconsistency.id}`);
+  const wakeUp = WakeUp.safeParse(message).data;
+  if (wakeUp?.inconsistency) deadOf(history).add(`${wakeUp.orderId} ${wakeUp.inconsistency.id}`);
 }
 
 /** Whether an order may not know of an undo because the message about it is a dead letter, on which a person decides. */

@@ -30,7 +30,7 @@ const lastLookMs = 3_600_000;
 export function undoneWrites({ toleranceMs, now }: Pick<Setting, 'toleranceMs' | 'now'>): Law {
   /** Orders that a recovery undoes as a whole. */
   const whole = new Set<string>();
-  /** The time when the record of each use was written, if that was after its order. */
+  /** The time at which the record of each use was written, if that happened after the write of its order. */
   const noted = new Map<string, number>();
   return {
     name: 'undone writes',
@@ -98,8 +98,8 @@ function wrongInOrder(order: Tracked, known: Known): readonly string[] {
   const lines = journal.filter((fact) => fact.type === 'InconsistencyFound');
   const missing = known.undos.flatMap((undo) => {
     // The history of a damaged order proves nothing.
-    const from = known.history.orders.get(undo.orderId);
-    if (!from || from.damagedAt !== undefined) return [];
+    const writer = known.history.orders.get(undo.orderId);
+    if (!writer || writer.damagedAt !== undefined) return [];
     const told = lines.filter((line) => isAbout(line, undo));
     const { must, may } = readsOf(orderId, undo, known);
     const name = `order ${orderId} and the undo of ${undo.path} of ${undo.orderId} at ${undo.at}`;
@@ -136,9 +136,9 @@ const isAbout = ({ id, cause }: Found, { orderId, path, at }: Undo): boolean =>
 /** Returns the reads of an undone write by one order: `must`: it has to note the undo. `may`: it is allowed to. */
 function readsOf(reader: string, undo: Undo, known: Known): { readonly must: readonly Use[]; readonly may: readonly Use[] } {
   const { reads, writes, noted, toleranceMs } = known;
-  const from = known.history.orders.get(undo.orderId);
-  if (!from || from.orderId === reader) return { must: [], may: [] };
-  const undone = writes.filter((write) => write.orderId === undo.orderId && isUndoneBy(write, undo, from.journal));
+  const writer = known.history.orders.get(undo.orderId);
+  if (!writer || writer.orderId === reader) return { must: [], may: [] };
+  const undone = writes.filter((write) => write.orderId === undo.orderId && isUndoneBy(write, undo, writer.journal));
   const [must, may]: [Use[], Use[]] = [[], []];
   for (const read of reads) {
     if (read.orderId !== reader) continue;

@@ -30,56 +30,56 @@ export class Answers {
   }
 
   /** Returns the first rule for a request. Every matching rule counts the request, so that `once` and `nth` are independent. */
-  ruleFor(asking: RequestedStep): Rule | undefined {
-    const concerned = this.rules.filter((rule) => rule.concerns(asking));
+  ruleFor(requested: RequestedStep): Rule | undefined {
+    const concerned = this.rules.filter((rule) => rule.concerns(requested));
     for (const rule of concerned) this.counts.set(rule, (this.counts.get(rule) ?? 0) + 1);
     return concerned.find((each) => each.first <= (this.counts.get(each) ?? 0) && (this.counts.get(each) ?? 0) <= each.last);
   }
 
   /** Returns the agent's reply: from a rule, or a value made from the operation's output schema. */
-  ofAgent(asking: RequestedStep, ask: RequestCommand, workflow: WorkflowDefinition): Answered {
-    const operation = operationsOf(workflow).get(asking.operation);
-    if (!operation?.atMostOnce) return this.answerTo(operation, asking, ask);
-    const isKnown = asking.purpose === 'confirm' || this.noted.has(ask.idempotencyKey);
-    if (isKnown && !operation.lookup) return atOnce(unknown);
-    const answered = this.answerTo(operation, asking, ask);
+  ofAgent(requested: RequestedStep, command: RequestCommand, workflow: WorkflowDefinition): Answered {
+    const operation = operationsOf(workflow).get(requested.operation);
+    if (!operation?.atMostOnce) return this.answerTo(operation, requested, command);
+    const isKnown = requested.purpose === 'confirm' || this.noted.has(command.idempotencyKey);
+    if (isKnown && !operation.lookup) return atOnce(outcomeUnknown);
+    const answered = this.answerTo(operation, requested, command);
     const { reply } = answered;
     // A transient failure proves that nothing was sent, so the key stays free.
-    if (reply === 'silence' || reply.status !== 'failed' || reply.fault.permanent) this.noted.add(ask.idempotencyKey);
+    if (reply === 'silence' || reply.status !== 'failed' || reply.fault.permanent) this.noted.add(command.idempotencyKey);
     return answered;
   }
 
   /** Returns the stubbed answer of a called workflow, if a rule has one. */
-  ofCall(asking: RequestedStep): Answered | undefined {
-    const { answer, takesMs = 0 } = this.ruleFor(asking) ?? {};
+  ofCall(requested: RequestedStep): Answered | undefined {
+    const { answer, takesMs = 0 } = this.ruleFor(requested) ?? {};
     return answer === undefined || answer === 'made up' ? undefined : { reply: answer, afterMs: takesMs };
   }
 
-  private answerTo(operation: AnyOperation | undefined, asking: RequestedStep, { input }: RequestCommand): Answered {
+  private answerTo(operation: AnyOperation | undefined, requested: RequestedStep, { input }: RequestCommand): Answered {
     const parsed = operation && z.safeParse(operation.input, input);
-    if (parsed?.success === false) return atOnce(refused(`Invalid input of ${asking.operation}`, parsed.error));
-    const { answer = 'made up', takesMs = 0 } = this.ruleFor(asking) ?? {};
-    return { reply: answer === 'made up' ? this.madeUp(operation, asking) : answer, afterMs: takesMs };
+    if (parsed?.success === false) return atOnce(refused(`Invalid input of ${requested.operation}`, parsed.error));
+    const { answer = 'made up', takesMs = 0 } = this.ruleFor(requested) ?? {};
+    return { reply: answer === 'made up' ? this.madeUp(operation, requested) : answer, afterMs: takesMs };
   }
 
-  private madeUp(operation: AnyOperation | undefined, asking: RequestedStep): StepReply {
-    const sample = operation && sampleOf(operation.output, asking.operation);
+  private madeUp(operation: AnyOperation | undefined, requested: RequestedStep): StepReply {
+    const sample = operation && sampleOf(operation.output, requested.operation);
     if (sample && sample.problem === undefined) return { status: 'succeeded', output: sample.value };
-    const [agent = '', name = ''] = asking.operation.split('.');
+    const [agent = '', name = ''] = requested.operation.split('.');
     const why = sample ? `${JSON.stringify(sample.value)} violates its schema: ${sample.problem}` : 'its schema is unknown';
     throw new Error(
-      `Cannot make up an answer of ${asking.operation} (${asking.path}): ${why}. Add a stub: given(${agent}.${name}).answers({…}).`,
+      `Cannot make up an answer of ${requested.operation} (${requested.path}): ${why}. Add a stub: given(${agent}.${name}).answers({…}).`,
     );
   }
 
   /** Returns what a person or another system sends, and its delay. Without a rule, they send nothing. */
-  fromOutside(asking: RequestedStep, schema: JsonObject | undefined): { readonly value: Json; readonly afterMs: number } | undefined {
-    const { answer = 'silence', afterMs = 0 } = this.ruleFor(asking) ?? {};
+  fromOutside(requested: RequestedStep, schema: JsonObject | undefined): { readonly value: Json; readonly afterMs: number } | undefined {
+    const { answer = 'silence', afterMs = 0 } = this.ruleFor(requested) ?? {};
     if (answer === 'silence' || answer === 'made up' || answer.status !== 'succeeded') return undefined;
     const problem = misfit(schema, answer.output);
     if (problem !== undefined)
       throw new TypeError(
-        `Invalid stub: ${asking.operation} (${asking.path}) has an output schema that rejects ${JSON.stringify(answer.output)}: ${problem}.`,
+        `Invalid stub: ${requested.operation} (${requested.path}) has an output schema that rejects ${JSON.stringify(answer.output)}: ${problem}.`,
       );
     return { value: answer.output, afterMs };
   }
@@ -94,8 +94,8 @@ export function misfit(schema: JsonObject | undefined, value: Json): string | un
 
 const inOneLine = (error: z.ZodError): string => z.prettifyError(error).replaceAll(/\s*\n\s*/g, ' ');
 
-/** Replies like the agent itself: an `atMostOnce` operation runs once. */
-const unknown: StepReply = {
+/** The reply of the agent itself: it does not run an `atMostOnce` operation again under the same key. */
+const outcomeUnknown: StepReply = {
   status: 'failed',
   fault: engineFault(engineFaults.outcomeUnknown, 'Whether the atMostOnce operation had an effect is unknown, in a rehearsal.', {
     class: 'application-failure',
@@ -103,7 +103,7 @@ const unknown: StepReply = {
   }),
 };
 
-/** Replies like the agent itself: it rejects an invalid input without calling the service. */
+/** Returns the reply of the agent itself to an invalid input, for which it does not call the service. */
 const refused = (what: string, error: z.ZodError): StepReply => ({
   status: 'failed',
   fault: engineFault(engineFaults.requestRefused, `${what}: ${inOneLine(error)}.`, { class: 'application-failure' }),

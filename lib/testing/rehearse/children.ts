@@ -23,12 +23,12 @@ export class Children {
     return [...this.byKey.values()];
   }
 
-  serve(caller: Player, ask: RequestCommand, purpose: Purpose): void {
-    if (purpose === 'undo') return this.undo(caller, ask);
-    const child = this.byKey.get(ask.idempotencyKey);
-    if (child) return this.ask(child, caller, ask, purpose);
-    if (purpose === 'confirm') return this.world.answer(caller, ask, purpose, notCompleted('The called order never started.'));
-    this.start(caller, ask);
+  serve(caller: Player, command: RequestCommand, purpose: Purpose): void {
+    if (purpose === 'undo') return this.undo(caller, command);
+    const child = this.byKey.get(command.idempotencyKey);
+    if (child) return this.answerAtEnd(child, caller, command, purpose);
+    if (purpose === 'confirm') return this.world.answer(caller, command, purpose, notCompleted('The called order never started.'));
+    this.start(caller, command);
   }
 
   cancel(idempotencyKey: string): void {
@@ -43,8 +43,8 @@ export class Children {
     if (waiter) this.world.answer(waiter.player, waiter.command, waiter.purpose, replyOf(child, waiter.purpose));
   }
 
-  private start(caller: Player, ask: RequestCommand): void {
-    const { operation, input, path, idempotencyKey } = ask;
+  private start(caller: Player, command: RequestCommand): void {
+    const { operation, input, path, idempotencyKey } = command;
     const workflow = calledIn(caller.program.definition).get(operation);
     if (!workflow)
       throw new Error(
@@ -53,27 +53,27 @@ export class Children {
     const problem = misfit(workflow.order, input);
     if (problem !== undefined) {
       const message = `Invalid order for ${operation}: ${problem}.`;
-      return this.world.answer(caller, ask, 'do', { status: 'failed', fault: engineFault(engineFaults.requestRefused, message) });
+      return this.world.answer(caller, command, 'do', { status: 'failed', fault: engineFault(engineFaults.requestRefused, message) });
     }
     const prefix = inside(`${caller.prefix}${path}`);
     const child = new Player(workflow, input, { orderId: idempotencyKey, prefix, label: inside(`${caller.label}${workflow.name}`) });
     this.byKey.set(idempotencyKey, child);
-    child.waiter = { player: caller, command: ask, purpose: 'do' };
+    child.waiter = { player: caller, command, purpose: 'do' };
     this.world.happen(child, { type: 'started', stepMs: this.world.stepMs, called: true });
   }
 
   /** Answers when the called order ends. If the request only confirms the outcome, the call has failed, so the called order is canceled. */
-  private ask(child: Player, player: Player, ask: RequestCommand, purpose: Purpose): void {
-    child.waiter = { player, command: ask, purpose };
+  private answerAtEnd(child: Player, player: Player, command: RequestCommand, purpose: Purpose): void {
+    child.waiter = { player, command, purpose };
     if (child.state.phase === 'closed') return this.ended(child);
     if (purpose === 'confirm') this.world.happen(child, { type: 'canceled', outcome: 'canceled' });
   }
 
-  private undo(caller: Player, ask: RequestCommand): void {
-    const path = undonePath(ask.path);
-    const child = this.byKey.get(idempotencyKeyOf(caller.orderId, path, generationOf(ask.requestId)));
-    if (child?.state.outcome !== 'completed') return this.world.answer(caller, ask, 'undo', { status: 'succeeded', output: null });
-    child.waiter = { player: caller, command: ask, purpose: 'undo' };
+  private undo(caller: Player, command: RequestCommand): void {
+    const path = undonePath(command.path);
+    const child = this.byKey.get(idempotencyKeyOf(caller.orderId, path, generationOf(command.requestId)));
+    if (child?.state.outcome !== 'completed') return this.world.answer(caller, command, 'undo', { status: 'succeeded', output: null });
+    child.waiter = { player: caller, command, purpose: 'undo' };
     this.world.happen(child, { type: 'compensatedByCaller' });
   }
 }

@@ -14,6 +14,7 @@ interface Decided extends Rule {
 /** The decisions of clients and operators in a rehearsal: instructions, and signals, which may arrive before the order waits for them. */
 export class Decisions {
   private readonly rules: readonly Decided[];
+  /** Decisions without a time and without a place. They arrive one by one, each time the order cannot continue alone. */
   private readonly resting: TestDecision[];
   private readonly counts = new Map<Rule, number>();
 
@@ -28,8 +29,8 @@ export class Decisions {
   }
 
   /** Returns the decisions that arrive when this activity is requested. */
-  during(asking: RequestedStep): readonly TestDecision[] {
-    const here = this.rules.filter(({ atMs, place, concerns }) => atMs === undefined && place !== undefined && concerns(asking));
+  during(requested: RequestedStep): readonly TestDecision[] {
+    const here = this.rules.filter(({ atMs, place, concerns }) => atMs === undefined && place !== undefined && concerns(requested));
     for (const rule of here) this.counts.set(rule, (this.counts.get(rule) ?? 0) + 1);
     return here.filter((rule) => rule.first === this.counts.get(rule)).map(({ decision }) => decision);
   }
@@ -64,5 +65,5 @@ const anything: Schemas = { of: () => undefined, problems: () => [] };
 export const textOf = (decision: TestDecision): string =>
   decision.kind === 'signal' ? `signal ${decision.name}` : `instruction ${decision.kind}`;
 
-const processStateOf = ({ phase, blocked: held }: Player['state']): ProcessState =>
-  phase === 'closed' ? 'Processed' : held ? 'Error' : 'Processing';
+const processStateOf = ({ phase, blocked }: Player['state']): ProcessState =>
+  phase === 'closed' ? 'Processed' : blocked ? 'Error' : 'Processing';

@@ -61,11 +61,11 @@ export function every(workflow: WorkflowDefinition, order: Json, ...stubs: reado
     rows.push(rowOf(scenario, rehearsal));
     const waits = rehearsal.waits.map(({ path }) => ({ path, purpose: 'do' as const }));
     for (const asked of [...rehearsal.steps, ...waits]) {
-      // Iterations of a loop share one row.
+      // Turns of a loop share one row.
       const path = definitionPath(asked.path);
       if (isInChild(path) || seen.has(path)) continue;
       seen.add(path);
-      todo.push(...wrongsAt(nodeAt(program, path), asked, scenario));
+      todo.push(...failuresAt(nodeAt(program, path), asked, scenario));
     }
   }
   const neverAsked = [...program.nodes].flatMap(([path, node]) => (isAsked(node) && !seen.has(path) ? [path] : []));
@@ -87,15 +87,15 @@ function arrivalsIn(workflow: WorkflowDefinition): readonly Stub[] {
 
 function arrival(operation: string, schema: JsonObject = {}): Stub {
   const value = sampleOfJson(schema, operation);
-  const concerns: Rule['concerns'] = (asking) => asking.operation === operation;
+  const concerns: Rule['concerns'] = (requested) => requested.operation === operation;
   return stubOf({ concerns, first: 1, last: Infinity, answer: { status: 'succeeded', output: value } });
 }
 
 /** Returns all failures of a step. A confirmation finds the effect, so that there is something to undo. */
-function wrongsAt(node: Activity, { path, purpose }: { path: string; purpose: Purpose }, base: Scenario): readonly Scenario[] {
+function failuresAt(node: Activity, { path, purpose }: { path: string; purpose: Purpose }, base: Scenario): readonly Scenario[] {
   const after = base.rule ? base : undefined;
   const at = (fault: string, answer: Rule['answer'], of: readonly Purpose[] = [purpose]): Scenario => {
-    const concerns: Rule['concerns'] = (asking) => asking.path === path && of.includes(asking.purpose);
+    const concerns: Rule['concerns'] = (requested) => requested.path === path && of.includes(requested.purpose);
     return { step: path, fault, after, rule: stubOf({ concerns, first: 1, last: Infinity, answer }) };
   };
   if (node.activity === 'waitFor') return [at(node.withinSeconds === undefined ? 'no signal' : 'NoSignal', 'silence')];

@@ -28,7 +28,7 @@ export class Player {
   readonly label: string;
   readonly supervision: Supervision;
   /** The number of failures of each undo since the last decision, by its path. */
-  readonly vain = new Map<string, number>();
+  readonly undoFailures = new Map<string, number>();
   state: State = initialState;
   epoch = 1;
   waiter: Waiter | undefined;
@@ -56,7 +56,8 @@ export class Player {
     const transition = play();
     if (this.computes) checkPurity(this.program, transition.facts, play().facts);
     this.state = transition.state;
-    for (const fact of transition.facts) if (fact.type === 'UndoFailed') this.vain.set(fact.path, (this.vain.get(fact.path) ?? 0) + 1);
+    for (const fact of transition.facts)
+      if (fact.type === 'UndoFailed') this.undoFailures.set(fact.path, (this.undoFailures.get(fact.path) ?? 0) + 1);
     return transition;
   }
 
@@ -73,12 +74,12 @@ function checkPurity(program: Program, facts: readonly CoreFact[], again: readon
     const node = nodeAt(program, fact.path);
     if (node.activity !== 'compute') continue;
     throw new Error(
-      `Function ${node.function} (${fact.path}) is not pure: for the same input it returned ${given(fact)} and then ${given(other)}. Pass everything it depends on as input.`,
+      `Function ${node.function} (${fact.path}) is not pure: for the same input it returned ${resultText(fact)} and then ${resultText(other)}. Pass everything it depends on as input.`,
     );
   }
 }
 
-const given = (fact: CoreFact | undefined): string => {
+const resultText = (fact: CoreFact | undefined): string => {
   if (fact?.type === 'ActivityClosed' && 'output' in fact) return JSON.stringify(fact.output);
   return fact && 'fault' in fact && fact.fault ? `"${fact.fault.message}"` : 'something else';
 };

@@ -18,12 +18,12 @@ export class Recording {
   private readonly told: string[] = [];
 
   /** Records the answer to a request. `at`: milliseconds since the order began. */
-  answer(player: Player, ask: RequestCommand, purpose: Purpose, reply: Answered['reply'], at: number): void {
-    const { agent, operation, attempt, input } = ask;
-    const path = `${player.prefix}${ask.path}`;
+  answer(player: Player, command: RequestCommand, purpose: Purpose, reply: Answered['reply'], at: number): void {
+    const { agent, operation, attempt, input } = command;
+    const path = `${player.prefix}${command.path}`;
     const answer = answerText(reply);
     this.steps.push({ path, operation: `${agent}.${operation}`, purpose, attempt, input, answer, at });
-    this.tell(player, agent === workflowsAgent ? callText(player, ask, answer) : `${agent}.${operation} ${answer}`);
+    this.tell(player, agent === workflowsAgent ? callText(player, command, answer) : `${agent}.${operation} ${answer}`);
   }
 
   tell(player: Player, text: string): void {

@@ -61,7 +61,7 @@ export interface RequestStub<I = unknown> extends Stub {
 
 /** A stub as `rehearse` reads it. */
 export interface Rule {
-  readonly concerns: (asking: RequestedStep) => boolean;
+  readonly concerns: (requested: RequestedStep) => boolean;
   /** First and last matching request that it answers, counted from 1. */
   readonly first: number;
   readonly last: number;
@@ -74,7 +74,7 @@ export interface Rule {
   readonly decision?: TestDecision;
   /**
    * The time of the decision: milliseconds after the order began. Without it, the decision arrives with the request of the activity at
-   * `place`.
+   * `place`; without that, when the order cannot continue alone.
    */
   readonly atMs?: number;
   readonly place?: string;
@@ -94,9 +94,9 @@ export interface OperationStubs<F extends string, O, I = unknown> {
   answers(output: O): RequestStub<I>;
   /** Answers with a sample value, this many seconds after the request. */
   takes(seconds: number): RequestStub<I>;
-  /** Fails with a transient failure, this many times. */
+  /** Fails with a transient failure, this many times; without a number, each time. */
   failsForNow(times?: number): RequestStub<I>;
-  /** Never answers, this many times. */
+  /** Does not answer, this many times; without a number, it never answers. */
   isSilent(times?: number): RequestStub<I>;
   /** Answers with an unusable reply. The engine confirms the outcome before it undoes the step. */
   leavesUnknown(): RequestStub<I>;
@@ -168,7 +168,7 @@ type Reply = Rule['answer'];
 const replying =
   (operation: string) =>
   (answer: Reply, more: Partial<Rule> = {}): RequestStub =>
-    stubOf({ concerns: (asking) => asking.operation === operation, first: 1, last: Infinity, answer, ...more });
+    stubOf({ concerns: (requested) => requested.operation === operation, first: 1, last: Infinity, answer, ...more });
 
 function operationStubs(name: string): OperationStubs<string, unknown> {
   const reply = replying(name);
@@ -180,7 +180,7 @@ function operationStubs(name: string): OperationStubs<string, unknown> {
     takes: (seconds) => reply('made up', { takesMs: seconds * 1000 }),
     failsForNow: (times = Infinity) => reply(notNow, { last: times }),
     isSilent: (times = Infinity) => reply('silence', { last: times }),
-    leavesUnknown: () => reply(unusable, { concerns: (asking) => asking.operation === name && asking.purpose === 'do' }),
+    leavesUnknown: () => reply(unusable, { concerns: (requested) => requested.operation === name && requested.purpose === 'do' }),
   };
 }
 
@@ -228,8 +228,8 @@ const decided = (decision: TestDecision, more: Partial<Rule>): Stub =>
 export const stubOf = (rule: Rule): RequestStub => {
   const only =
     (isMeant: Rule['concerns']): Rule['concerns'] =>
-    (asking) =>
-      rule.concerns(asking) && isMeant(asking);
+    (requested) =>
+      rule.concerns(requested) && isMeant(requested);
   const made: RequestStub = {
     once: () => stubOf({ ...rule, first: 1, last: 1 }),
     nth: (number) => stubOf({ ...rule, first: number, last: number }),

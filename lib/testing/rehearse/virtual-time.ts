@@ -24,7 +24,7 @@ const maxFailuresUsual = 3;
  */
 export function nextDue(program: Program, state: State): Due | undefined {
   const working = workingSteps(program, state);
-  const isWorking = new Set(working.map(({ path }) => path));
+  const workingPaths = new Set(working.map(({ path }) => path));
   const others = Object.entries(state.activities).flatMap(([path, activity]): readonly Due[] => {
     const node = nodeAt(program, path);
     const { mode, completeBy } = stepOf(node, activity) ?? {};
@@ -32,7 +32,7 @@ export function nextDue(program: Program, state: State): Due | undefined {
     // of the calling order, which the engine applies at `completeBy` of the request or later. An undo has a mode and other timers.
     if (node.activity === 'call' && mode === undefined)
       return state.endBy === undefined ? [] : [{ at: Math.max(completeBy ?? 0, state.endBy), counts: false }];
-    const at = isWorking.has(path) ? undefined : wakeAtOf(program, path, activity);
+    const at = workingPaths.has(path) ? undefined : wakeAtOf(program, path, activity);
     return at === undefined ? [] : [{ at, counts: false }];
   });
   // In its long pause, or in the last attempt within its time limit, a step is woken and not counted.
@@ -52,8 +52,8 @@ export function nextDue(program: Program, state: State): Due | undefined {
 }
 
 /**
- * Turns an expired deadline into events, as the supervisor and the scheduler do. Up to `maxFailures`, the step or the order is counted and
- * requested again. From then on, the `onExhausted` of the workflow applies.
+ * Turns an expired deadline into events, as the supervisor and the scheduler do. Each one counts. Up to `maxFailures`, the step or the order
+ * is requested again. Above that number, the `onExhausted` of the workflow applies.
  */
 export class Supervision {
   private readonly program: Program;

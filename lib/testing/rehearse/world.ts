@@ -23,7 +23,7 @@ import { type Due, nextDue } from './virtual-time.ts';
 
 const startAt = Date.UTC(2026, 0, 1);
 /** Failures of one undo, or long pauses of an order, until the rehearsal counts as stuck. A stub for the n-th request raises the limit by n. */
-const vainMax = 5;
+const repetitionsMax = 5;
 /** The number of events after which a rehearsal fails, because its order never ends. */
 const eventsMax = 100_000;
 
@@ -38,12 +38,12 @@ export class World {
   private readonly outside: Outside;
   private readonly decisions: Decisions;
   /** Answers of agents and decisions of people, which arrive at a set time. */
-  private readonly travelling: { readonly at: number; readonly arrives: () => void }[] = [];
+  private readonly scheduled: { readonly at: number; readonly arrives: () => void }[] = [];
   private readonly effects = new Effects();
   private readonly recording = new Recording();
-  private readonly inbox: (() => void)[] = [];
+  private readonly jobs: (() => void)[] = [];
   private readonly appRules: RehearsedRules;
-  private readonly vainMax: number;
+  private readonly repetitionsMax: number;
   private now = startAt;
   private events = 0;
 
@@ -54,14 +54,14 @@ export class World {
     this.answers = new Answers(answering);
     this.decisions = new Decisions(stubs);
     for (const { atMs, decision } of this.decisions.timed) this.later(atMs, () => this.decide(decision));
-    this.vainMax = vainMax + lastNamed(answering);
+    this.repetitionsMax = repetitionsMax + lastNamed(answering);
     this.outside = new Outside(this.answers, startAt);
   }
 
   play(): Rehearsal {
     this.happen(this.main, { type: 'started', stepMs: this.stepMs });
     for (;;) {
-      const job = this.inbox.shift();
+      const job = this.jobs.shift();
       if (job) job();
       else if (this.main.state.phase === 'closed') return this.result();
       else if (!this.goesOn() && !this.decideNext()) return this.result();
@@ -79,7 +79,7 @@ export class World {
     for (const fact of facts) this.hear(player, fact);
     this.askRules(player);
     this.outside.look(player, this.now);
-    if (player.state.phase === 'closed' && player.waiter) this.inbox.push(() => this.children.ended(player));
+    if (player.state.phase === 'closed' && player.waiter) this.jobs.push(() => this.children.ended(player));
   }
 
   /** Asks the rules of the app about the exception for which an order is blocked. */
@@ -91,10 +91,10 @@ export class World {
 
   /** Advances time. A rehearsal that is stuck goes on only for an answer or a decision that has still to arrive. */
   private goesOn(): boolean {
-    return (this.travelling.length > 0 || !this.isStuck()) && this.passTime();
+    return (this.scheduled.length > 0 || !this.isStuck()) && this.passTime();
   }
 
-  private readonly later = (ms: number, arrives: () => void): void => void this.travelling.push({ at: this.now + ms, arrives });
+  private readonly later = (ms: number, arrives: () => void): void => void this.scheduled.push({ at: this.now + ms, arrives });
 
   private decide(decision: TestDecision): void {
     const happening = happeningOf(decision, this.main, this.now);
@@ -107,7 +107,7 @@ export class World {
     const decision = this.decisions.next();
     if (!decision) return false;
     for (const player of this.players()) {
-      player.vain.clear();
+      player.undoFailures.clear();
       player.supervision.longWaits = 0;
     }
     this.decide(decision);
@@ -115,40 +115,40 @@ export class World {
   }
 
   /** Records the answer to a request, and sends it to the order. */
-  answer(player: Player, ask: RequestCommand, purpose: Purpose, reply: Answered['reply']): void {
-    this.recording.answer(player, ask, purpose, reply, this.now - startAt);
+  answer(player: Player, command: RequestCommand, purpose: Purpose, reply: Answered['reply']): void {
+    this.recording.answer(player, command, purpose, reply, this.now - startAt);
     if (reply === 'silence') return;
-    this.happen(player, { type: 'replied', requestId: ask.requestId, sentAt: this.now, reply: withSource(reply, ask.path) });
+    this.happen(player, { type: 'replied', requestId: command.requestId, sentAt: this.now, reply: withSource(reply, command.path) });
   }
 
   /** Sends the requests that are still open after the transition. A request made and abandoned within it is never sent. */
   private send(player: Player, command: Command): void {
     if (command.type === 'cancel' && command.agent === workflowsAgent)
-      return void this.inbox.push(() => this.children.cancel(command.idempotencyKey));
+      return void this.jobs.push(() => this.children.cancel(command.idempotencyKey));
     if (command.type !== 'request') return;
     const local = player.stepAt(command.path);
     if (local?.phase !== 'requested' || requestIdOf(player.orderId, command.path, local) !== command.requestId) return;
     const purpose = local.mode === 'undo' || local.mode === 'confirm' ? local.mode : 'do';
-    this.inbox.push(() => this.serve(player, command, purpose));
+    this.jobs.push(() => this.serve(player, command, purpose));
   }
 
   /** Serves a sent request, even if the order has changed since. */
-  private serve(player: Player, ask: RequestCommand, purpose: Purpose): void {
-    const path = `${player.prefix}${ask.path}`;
-    const asking = { operation: `${ask.agent}.${ask.operation}`, path, purpose, input: ask.input };
-    for (const decision of this.decisions.during(asking)) this.decide(decision);
-    const isCall = ask.agent === workflowsAgent;
-    const answered = isCall ? this.answers.ofCall(asking) : this.answers.ofAgent(asking, ask, player.program.definition);
-    if (answered === undefined) return this.children.serve(player, ask, purpose);
+  private serve(player: Player, command: RequestCommand, purpose: Purpose): void {
+    const path = `${player.prefix}${command.path}`;
+    const requested = { operation: `${command.agent}.${command.operation}`, path, purpose, input: command.input };
+    for (const decision of this.decisions.during(requested)) this.decide(decision);
+    const isCall = command.agent === workflowsAgent;
+    const answered = isCall ? this.answers.ofCall(requested) : this.answers.ofAgent(requested, command, player.program.definition);
+    if (answered === undefined) return this.children.serve(player, command, purpose);
     const { reply, afterMs } = answered;
     const arrives = (what: Answered['reply']) => {
       this.effects.note(path, purpose, what);
-      this.answer(player, ask, purpose, what);
+      this.answer(player, command, purpose, what);
     };
     if (afterMs === 0) return arrives(reply);
     // A long operation sends heartbeats while it runs. An agent sends no reply after the deadline.
-    this.happen(player, { type: 'heartbeat', requestId: ask.requestId, completeBy: this.now + afterMs + 1 });
-    const completeBy = isCall ? Infinity : (player.stepAt(ask.path)?.completeBy ?? 0);
+    this.happen(player, { type: 'heartbeat', requestId: command.requestId, completeBy: this.now + afterMs + 1 });
+    const completeBy = isCall ? Infinity : (player.stepAt(command.path)?.completeBy ?? 0);
     if (this.now + afterMs >= completeBy) return arrives('silence');
     // The outcome is unknown until the operation answers.
     this.effects.note(path, purpose, 'silence');
@@ -171,9 +171,9 @@ export class World {
     });
     const [first] = dues.toSorted(([, one], [, other]) => one.at - other.at);
     const coming = this.outside.first();
-    const arriving = this.travelling.toSorted((one, other) => one.at - other.at)[0];
+    const arriving = this.scheduled.toSorted((one, other) => one.at - other.at)[0];
     if (arriving && arriving.at <= Math.min(first?.[1].at ?? Infinity, coming?.at ?? Infinity)) {
-      this.travelling.splice(this.travelling.indexOf(arriving), 1);
+      this.scheduled.splice(this.scheduled.indexOf(arriving), 1);
       this.now = Math.max(this.now, arriving.at);
       arriving.arrives();
     } else if (coming && (!first || coming.at <= first[1].at)) {
@@ -192,7 +192,7 @@ export class World {
     for (const event of events) this.happen(player, event);
   }
 
-  private readonly isStuck = (): boolean => this.players().some((player) => repeatsHopelessly(player, this.vainMax));
+  private readonly isStuck = (): boolean => this.players().some((player) => repeatsHopelessly(player, this.repetitionsMax));
 
   private result(): Rehearsal {
     const { main, now, effects, recording } = this;
@@ -237,8 +237,8 @@ function blockOf({ state: { blocked }, program, label }: Player): { readonly end
 }
 
 /** Whether a wait or an undo of an order has repeated so often that more repetitions change nothing. */
-const repeatsHopelessly = ({ supervision, vain }: Player, most: number): boolean =>
-  supervision.longWaits >= most || [...vain.values()].some((times) => times >= most);
+const repeatsHopelessly = ({ supervision, undoFailures }: Player, most: number): boolean =>
+  supervision.longWaits >= most || [...undoFailures.values()].some((times) => times >= most);
 
 const withSource = (reply: StepReply, path: string): StepReply =>
   reply.status === 'failed' ? { ...reply, fault: { ...reply.fault, source: path } } : reply;

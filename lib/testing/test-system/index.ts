@@ -81,7 +81,8 @@ export interface TestSystem extends Omit<Embedded, 'keys'> {
   stop(): Promise<void>;
 }
 
-let drawn = 0;
+/** The number of submission keys that were made up. */
+let madeUpKeys = 0;
 
 /** Starts the whole system in memory, or over a data folder, under a clock that only the test advances. */
 export async function startSystem(app: App, options: TestSystemOptions = {}): Promise<TestSystem> {
@@ -121,7 +122,7 @@ export async function startSystem(app: App, options: TestSystemOptions = {}): Pr
     get host() {
       return processes.current.host;
     },
-    submit: (order, { client = 'test', key = `key-${++drawn}`, ...more } = {}) =>
+    submit: (order, { client = 'test', key = `key-${++madeUpKeys}`, ...more } = {}) =>
       processes.current.ask(({ system }) => system.submit({ client, idempotencyKey: key, order, ...more })),
     state,
     ...instructionsTo(processes),

@@ -9,12 +9,13 @@ import { instrumented } from '#testing/world/instrumented-ports';
 /** Ends a process as `kill -9` does: its later calls have no effect, and its earlier calls are never answered. */
 export class KillSwitch {
   isKilled = false;
-  private readonly callers = new Set<() => void>();
+  /** One function for each answer that the test waits for: it ends the wait with an error. */
+  private readonly waits = new Set<() => void>();
 
   kill(): void {
     this.isKilled = true;
-    for (const hangUp of this.callers) hangUp();
-    this.callers.clear();
+    for (const hangUp of this.waits) hangUp();
+    this.waits.clear();
   }
 
   /** Runs a call of the process. Once the process is killed, calls neither begin nor settle. */
@@ -31,11 +32,11 @@ export class KillSwitch {
   }
 
   /** Waits for an answer on behalf of the test. Rejects when the process is killed first. */
-  fromOutside<T>(asked: Promise<T>, hungUp: () => Error): Promise<T> {
+  fromOutside<T>(answer: Promise<T>, hungUp: () => Error): Promise<T> {
     return new Promise((resolve, reject) => {
       const hangUp = () => reject(hungUp());
-      this.callers.add(hangUp);
-      void asked.then(resolve, reject).finally(() => this.callers.delete(hangUp));
+      this.waits.add(hangUp);
+      void answer.then(resolve, reject).finally(() => this.waits.delete(hangUp));
     });
   }
 }

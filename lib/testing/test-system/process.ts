@@ -120,7 +120,7 @@ export class TestProcess {
     const { host } = this;
     this.running = undefined;
     const stopped = host.stop();
-    // The system drains in the test's time.
+    // While the process drains, it may sleep. Only this loop advances the clock of the test then.
     for (let done = false; !done; ) {
       await this.options.clock.next();
       done = await Promise.race([stopped.then(() => true), new Promise<false>((resolve) => setImmediate(() => resolve(false)))]);

@@ -63,13 +63,13 @@ export class AgentWatch {
    * Observes a call and its end. An agent that gives up learns nothing more about its call. A canceled request is not given up: the agent
    * waits for its answer until the deadline.
    */
-  async call<T>(agent: string, asked: ServiceCall, work: () => Promise<T>): Promise<T> {
+  async call<T>(agent: string, made: ServiceCall, work: () => Promise<T>): Promise<T> {
     const { process } = this;
-    const { requestId, orderId, operation, signal } = asked;
+    const { requestId, orderId, operation, signal } = made;
     const call = ++this.calls;
-    const completeBy = asked.completeBy.getTime();
+    const completeBy = made.completeBy.getTime();
     let isOver = false;
-    const hears = (how: 'answered' | 'failed' | 'abandoned'): void => {
+    const ends = (how: 'answered' | 'failed' | 'abandoned'): void => {
       if (isOver) return;
       isOver = true;
       process.record(agent, { what: 'call ended', call, how, isStopping: process.isStopping, stoodStillUntil: process.frozenUntil });
@@ -77,26 +77,27 @@ export class AgentWatch {
     const until = () => Math.max(completeBy, this.extendedUntil.get(requestId) ?? 0);
     const leftMs = () => until() - (process.timeline.now + process.skewMs);
     // The agent may have extended the deadline meanwhile. A process that stands still does not notice its deadline.
-    const goesInTime = (): void =>
+    const endsAtDeadline = (): void =>
       process.timeline.after(leftMs(), 'the time of a canceled call is over', () =>
-        isOver ? undefined : process.goOn(() => (leftMs() <= 0 ? hears('abandoned') : goesInTime())),
+        isOver ? undefined : process.goOn(() => (leftMs() <= 0 ? ends('abandoned') : endsAtDeadline())),
       );
-    const goes = () => (signal.reason instanceof RequestCanceled ? goesInTime() : hears('abandoned'));
+    const onAbort = () => (signal.reason instanceof RequestCanceled ? endsAtDeadline() : ends('abandoned'));
     const isTooLate = () => signal.aborted && leftMs() <= 0;
     const { tries } = this.tried.get(signal) ?? { tries: 1 };
     const about = { call, orderId, requestId, operation, tries, completeBy };
     process.record(agent, { what: 'calls', ...about, isAbandoned: signal.aborted, stoodStillUntil: process.frozenUntil });
-    if (signal.aborted) goes();
-    signal.addEventListener('abort', goes, { once: true });
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
     try {
       const answer = await work();
-      hears(isTooLate() ? 'abandoned' : 'answered');
+      ends(isTooLate() ? 'abandoned' : 'answered');
       return answer;
     } catch (error) {
+      // A permanent failure is an answer of the service.
       const isAbandoned = isTooLate() || (signal.aborted && !(error instanceof PermanentFailure));
       // A programming error says nothing about the service either.
-      if (isAbandoned || isProgrammingError(error)) hears('abandoned');
-      else hears(error instanceof PermanentFailure ? 'answered' : 'failed');
+      if (isAbandoned || isProgrammingError(error)) ends('abandoned');
+      else ends(error instanceof PermanentFailure ? 'answered' : 'failed');
       throw error;
     }
   }

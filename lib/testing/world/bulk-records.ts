@@ -8,7 +8,7 @@ type OfBulk = Extract<Observation, { type: 'bulk recorded' | 'written' }>;
 /** A document of a bulk run. */
 export type BulkRecord =
   | { readonly what: 'run'; readonly id: string; readonly run: BulkRun }
-  /** A chunk of the set. `epoch`: the process that wrote it. */
+  /** A chunk of the set. `epoch`: the number of the process that wrote it. */
   | { readonly what: 'chunk'; readonly id: string; readonly epoch: number; readonly name: string; readonly orderIds: readonly string[] }
   | { readonly what: 'outcome'; readonly id: string; readonly outcome: StoredOutcome }
   | { readonly what: 'rest'; readonly id: string };

@@ -109,7 +109,7 @@ export type Observation =
   | { readonly type: 'locked'; readonly orderId: string; readonly policy: LockPolicy; readonly afterMs: number }
   /** The answer to the renewal of a lease. */
   | { readonly type: 'renewed'; readonly orderId: string; readonly holder: string; readonly isKept: boolean }
-  /** A message that met a person's lock was kept under this id, or was forgotten again. */
+  /** A message that met a person's lock was kept in the inbox of its order under this id (`kept`), or was removed from there (`drained`). */
   | { readonly type: 'kept'; readonly orderId: string; readonly id: string; readonly queue: string; readonly body: string }
   | { readonly type: 'drained'; readonly orderId: string; readonly id: string }
   /** The record of a step's use of an object was written after the write of its order. */

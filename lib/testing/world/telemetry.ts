@@ -19,7 +19,7 @@ interface Observer {
   carriedOut?(site: string): void;
 }
 
-/** Returns telemetry that reports every logged error to a world. A log line without a message or a subject counts as an error. */
+/** Returns telemetry that reports every logged error to a world. A log line without a level, a message or a subject counts as an error. */
 export const recordingTelemetry = (world: Observer): Telemetry => ({
   ...createTelemetry({ level: 'off', auditLines: false }),
   count: (metric) => {
