@@ -63,13 +63,13 @@ async function buildConsole(): Promise<void> {
       `The console is too large: ${firstPage} of ${budget.firstPage} bytes for the first page, ${all} of ${budget.all} in all (gzip). Load what a screen needs with that screen.`,
     );
 
-  // Tests may build at the same time: each writes a folder of its own, and the first one to be ready puts it in place.
+  // Tests may build at the same time: each writes a folder of its own and puts it in place. With `--if-needed`, only the first one does.
   const own = `${root}dist/console-${process.pid}/`;
   mkdirSync(own, { recursive: true });
   for (const { path, contents } of outputFiles) writeFileSync(`${own}${nameOf(path)}`, contents);
   writeFileSync(`${own}index.html`, page);
   try {
-    // Another process may put its folder there, or remove this one, between the two calls.
+    // Between the two calls, another process may put its own folder there. Then the rename fails, and is tried again.
     for (let triesLeft = 20; ; triesLeft -= 1)
       try {
         if (flags.has('--if-needed') && isFresh()) return;

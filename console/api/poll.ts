@@ -111,20 +111,22 @@ export function usePages<T>(path: string | undefined, keyOf: (item: T) => string
   const first = usePoll<Page<T>>(path, everyMs);
   const [older, setOlder] = useState<{ path: string | undefined; items: readonly T[]; next: string | null }>();
   const [loading, setLoading] = useState(false);
-  const mine = older?.path === path ? older : undefined;
-  const next = mine ? mine.next : (first.data?.next ?? null);
+  const loaded = older?.path === path ? older : undefined;
+  const next = loaded ? loaded.next : (first.data?.next ?? null);
 
   const more = useCallback(() => {
     if (next === null || path === undefined || loading) return;
     setLoading(true);
     const at = `${path}${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(next)}`;
     call<Page<T>>('GET', at)
-      .then(({ data }) => data && setOlder({ path, items: [...(mine?.items ?? first.data?.items ?? []), ...data.items], next: data.next }))
+      .then(
+        ({ data }) => data && setOlder({ path, items: [...(loaded?.items ?? first.data?.items ?? []), ...data.items], next: data.next }),
+      )
       .catch(() => undefined)
       .finally(() => setLoading(false));
-  }, [path, next, loading, mine, first.data]);
+  }, [path, next, loading, loaded, first.data]);
 
   const shown = new Map((first.data?.items ?? []).map((item) => [keyOf(item), item]));
-  for (const item of mine?.items ?? []) if (!shown.has(keyOf(item))) shown.set(keyOf(item), item);
+  for (const item of loaded?.items ?? []) if (!shown.has(keyOf(item))) shown.set(keyOf(item), item);
   return { ...first, items: [...shown.values()], hasMore: next !== null, loading, more };
 }

@@ -52,7 +52,7 @@ export function Graph({ layout, label, looks, reached, isEnded = false, chosen, 
   );
 }
 
-/** Ids of nodes and frames that the order has passed. A node without a path is passed if a neighbor on each side is. */
+/** Ids of nodes and frames that the order has passed. A join is passed if a node before it is, and a node after it, if there is one. */
 function reachedIds({ boxes, frames, edges }: Layout, reached: ReadonlySet<string>, isEnded: boolean): ReadonlySet<string> {
   const ids = new Set<string>();
   for (const { node } of boxes) {
@@ -134,7 +134,7 @@ const Lines = ({ of: { lines }, x, y, anchor }: LinesProps) => (
         x={x}
         y={y - ((lines.length - 1) * lineHeight) / 2 + 4 + index * lineHeight}
       >
-        {/* The space parts the lines for who hears them. */}
+        {/* The space keeps the words of two lines apart in a screen reader. */}
         {`${shown(text)} `}
       </text>
     ))}
@@ -148,6 +148,7 @@ interface BoxProps {
   readonly choose: ((path: string) => void) | undefined;
 }
 
+/** Kinds of nodes that show the state of their activity. */
 const followed = new Set(['step', 'wait', 'other']);
 
 function Box({ box, look, isChosen, choose }: BoxProps): VNode | null {

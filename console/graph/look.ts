@@ -7,7 +7,7 @@ export interface Look {
   readonly kind: string;
   readonly icon: IconName;
   readonly tone: string;
-  /** The state in words, for the list and for readers of the screen. */
+  /** The state in words, for the list and for screen readers. */
   readonly word: string;
   /** A few characters at the right of a box. */
   readonly says: string;

@@ -240,9 +240,10 @@ function useForm({ kind, at, order, workflow, showCheck, applied, close, sending
     isComplete &&
     unfitNow(kind, order) === undefined &&
     has('operator') &&
-    // An instruction that is final waits when the order changes: a person should look at the change before the next check.
+    // If only the order has changed, an instruction whose effect cannot be taken back is not checked again by itself: a person should look
+    // at the change first.
     (checked === undefined || (isStale && !(kinds[kind].harm && checked.text === text)));
-  useOwnCheck(checksSoon && busy === undefined, `${text} ${order.rev}`, doCheck);
+  useAutomaticCheck(checksSoon && busy === undefined, `${text} ${order.rev}`, doCheck);
   return {
     checksSoon,
     values,
@@ -261,11 +262,11 @@ function useForm({ kind, at, order, workflow, showCheck, applied, close, sending
   };
 }
 
-/** A person who types is not interrupted. */
+/** A check begins this long after the last change of the form, so that a person who types is not interrupted. */
 const typingMs = 600;
 
 /** Checks a form by itself when it is complete: once for each `state` of the form and its order. */
-function useOwnCheck(isDue: boolean, state: string, doCheck: () => void): void {
+function useAutomaticCheck(isDue: boolean, state: string, doCheck: () => void): void {
   const checkedFor = useRef<string | undefined>(undefined);
   const check = useRef(doCheck);
   check.current = doCheck;

@@ -49,7 +49,7 @@ const whileUndone = (order: Order): string | undefined => (order.undo ? 'the ord
 const notUndone = ({ undo }: Order): string | undefined => (undo && undo.stuck.length > 0 ? undefined : 'no undo is stuck');
 const whileSuspended = ({ suspended }: Order): string | undefined => (suspended ? 'resume the order first' : undefined);
 
-/** The kinds of instructions, the mildest first and harm last. */
+/** The kinds of instructions, in the order in which the menu shows them. */
 export const kinds: { readonly [kind in InstructionKind]: Kind } = {
   resubmit: {
     name: 'Resubmit',

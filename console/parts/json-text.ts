@@ -31,28 +31,28 @@ const linesMax = 400;
 
 /** Compares two texts line by line. Beyond 400 lines it shows the second text alone. */
 export function diffOf(before: string, after: string): readonly DiffLine[] {
-  const [old, young] = [before.split('\n'), after.split('\n')];
-  if (old.length > linesMax || young.length > linesMax) return young.map((text) => ({ sign: ' ', text }));
+  const [oldLines, newLines] = [before.split('\n'), after.split('\n')];
+  if (oldLines.length > linesMax || newLines.length > linesMax) return newLines.map((text) => ({ sign: ' ', text }));
   // The lengths of the longest common subsequences of what follows each pair of lines.
-  const common = Array.from({ length: old.length + 1 }, () => new Array<number>(young.length + 1).fill(0));
+  const common = Array.from({ length: oldLines.length + 1 }, () => new Array<number>(newLines.length + 1).fill(0));
   const at = (i: number, j: number): number => common[i]?.[j] ?? 0;
-  for (let i = old.length - 1; i >= 0; i -= 1)
-    for (let j = young.length - 1; j >= 0; j -= 1) {
+  for (let i = oldLines.length - 1; i >= 0; i -= 1)
+    for (let j = newLines.length - 1; j >= 0; j -= 1) {
       const row = common[i];
-      if (row) row[j] = old[i] === young[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+      if (row) row[j] = oldLines[i] === newLines[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
     }
   const lines: DiffLine[] = [];
   let [i, j] = [0, 0];
-  while (i < old.length || j < young.length) {
-    if (i < old.length && j < young.length && old[i] === young[j]) {
-      lines.push({ sign: ' ', text: old[i] ?? '' });
+  while (i < oldLines.length || j < newLines.length) {
+    if (i < oldLines.length && j < newLines.length && oldLines[i] === newLines[j]) {
+      lines.push({ sign: ' ', text: oldLines[i] ?? '' });
       i += 1;
       j += 1;
-    } else if (i < old.length && (j >= young.length || at(i + 1, j) >= at(i, j + 1))) {
-      lines.push({ sign: '-', text: old[i] ?? '' });
+    } else if (i < oldLines.length && (j >= newLines.length || at(i + 1, j) >= at(i, j + 1))) {
+      lines.push({ sign: '-', text: oldLines[i] ?? '' });
       i += 1;
     } else {
-      lines.push({ sign: '+', text: young[j] ?? '' });
+      lines.push({ sign: '+', text: newLines[j] ?? '' });
       j += 1;
     }
   }

@@ -4,7 +4,7 @@ import { shown } from './text.tsx';
 const secrets = new Set(['[secret]', '[masked]', '••••']);
 const shortMax = 60;
 
-/** JSON with folding. Long lists begin folded. */
+/** JSON with folding. Values with many entries, and those that are nested deeply, begin folded. */
 export const Json = ({ value, label }: { value: unknown; label: string }) => (
   <pre class="code json" tabIndex={0} aria-label={label}>
     <Value value={value} depth={0} />

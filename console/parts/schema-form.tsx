@@ -136,7 +136,7 @@ function Input({ id, schema, value, change, isWrong }: InputProps) {
   return <AnyJson {...common} value={value} change={change} />;
 }
 
-/** A field for any JSON value. A typed text counts only while it is valid JSON. */
+/** A field for any JSON value. A text that is not valid JSON becomes a string. */
 const AnyJson = ({ value, change, ...common }: { value: Json | undefined; change: InputProps['change']; id: string; class: string }) => (
   <textarea
     {...common}

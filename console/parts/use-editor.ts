@@ -111,8 +111,9 @@ export function useEditor<F extends Form, Item extends Versioned>(about: Editing
   };
   useKeys([{ key: 'Ctrl+Enter', what: `Save the ${what}`, run: save, always: true }], [save]);
   const overtaken = isOvertaken ? { version, author, lines: diffOf(pretty(build(start, item)), pretty(built)) } : undefined;
-  const told = isOvertaken && problem?.status === 412 ? undefined : problem;
-  return { form, change, built, isChanged, problem: told, busy, overtaken, save, saveOver: send, discard };
+  // `overtaken` already says what a refusal with status 412 would say.
+  const shownProblem = isOvertaken && problem?.status === 412 ? undefined : problem;
+  return { form, change, built, isChanged, problem: shownProblem, busy, overtaken, save, saveOver: send, discard };
 }
 
 const textOf = (value: Json): string => JSON.stringify(value);

@@ -122,7 +122,7 @@ function Row({ channel, refresh }: { channel: Channel; refresh: () => void }) {
           </a>
         )}
       </td>
-      <td class="fit">{open && has('operator') && <Turn channel={channel} action="close" refresh={refresh} small />}</td>
+      <td class="fit">{open && has('operator') && <ChannelAction channel={channel} action="close" refresh={refresh} small />}</td>
     </tr>
   );
 }
@@ -178,8 +178,8 @@ const Sick = ({ channel, refresh }: { channel: Channel; refresh: () => void }) =
         />
         {!open && has('operator') && (
           <div class="row">
-            {breaker !== undefined && <Turn channel={channel} action="canary" refresh={refresh} />}
-            <Turn channel={channel} action="open" refresh={refresh} />
+            {breaker !== undefined && <ChannelAction channel={channel} action="canary" refresh={refresh} />}
+            <ChannelAction channel={channel} action="open" refresh={refresh} />
           </div>
         )}
       </div>
@@ -187,7 +187,7 @@ const Sick = ({ channel, refresh }: { channel: Channel; refresh: () => void }) =
   );
 };
 
-const turns = {
+const actions = {
   open: { name: 'Open', does: 'The waiting messages are released in their order.' },
   canary: { name: 'Open, one request first', does: 'One request is sent first, and the others after its reply.' },
   close: {
@@ -196,21 +196,21 @@ const turns = {
   },
 } as const;
 
-function Turn({
+function ChannelAction({
   channel: { name },
   action,
   refresh,
   small = false,
 }: {
   channel: Channel;
-  action: keyof typeof turns;
+  action: keyof typeof actions;
   refresh: () => void;
   small?: boolean;
 }) {
   const [isOpen, setOpen] = useState(false);
   const [reason, setReason] = useState('');
   const [problem, setProblem] = useState<string>();
-  const { name: verb, does } = turns[action];
+  const { name: verb, does } = actions[action];
   const apply = (): void => {
     const body = { reason, ...(action === 'canary' ? { canary: true } : {}) };
     post(`/channels/${name}/${action === 'close' ? 'close' : 'open'}`, body).then(

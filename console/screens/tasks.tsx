@@ -27,7 +27,7 @@ const tabs: readonly (readonly [id: string, name: string, query: Query])[] = [
   ['resolved', 'Resolved', { state: 'resolved' }],
 ];
 
-/** The people's inbox, or one task. */
+/** The list of tasks, or one task. */
 export default function Tasks() {
   const id = place.value.parts[1];
   return id === undefined ? <TaskList /> : <TaskScreen key={id} id={id} />;
@@ -106,7 +106,7 @@ function TaskList() {
   );
 }
 
-/** Claims a task, and opens it. The screen tells a second person who has claimed it. */
+/** Claims a task, and opens it. If another person has claimed it before, a message names that person. */
 function claim(task: Task): void {
   post(`/tasks/${task.id}/claim`, undefined).then(
     () => go(`/tasks/${task.id}`),

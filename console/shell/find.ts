@@ -18,7 +18,7 @@ const leastCharacters = 3;
 const wholeId = /^ord_[a-z2-7]{52}$/;
 const idOrBeginning = /^(ord_)?[a-z2-7]*$/;
 
-/** Finds orders by their reference, by their whole id, or by its beginning. */
+/** Finds orders by their reference, by their whole id, or by the beginning of their id. */
 export function useFound(text: string): Found {
   const [found, setFound] = useState<Found>({ orders: [] });
   useEffect(() => {

@@ -144,11 +144,11 @@ interface ManyProps {
 /** The buttons for the chosen messages together. */
 function Many({ channel, letters, selection: { chosen, choose, clear }, refresh }: ManyProps) {
   const [action, ask] = useState<Action>();
-  const mine = letters.filter(({ id }) => chosen.has(id));
-  if (mine.length === 0 && action === undefined) return null;
+  const selected = letters.filter(({ id }) => chosen.has(id));
+  if (selected.length === 0 && action === undefined) return null;
   return (
     <div class="bulkbar">
-      <b role="status">{counted(mine.length, 'message')}</b>
+      <b role="status">{counted(selected.length, 'message')}</b>
       <span class="sep" />
       <button class="btn sm" type="button" onClick={() => ask('resubmit')}>
         Check and send…
@@ -163,7 +163,7 @@ function Many({ channel, letters, selection: { chosen, choose, clear }, refresh 
         <ManyDialog
           channel={channel}
           action={action}
-          letters={mine}
+          letters={selected}
           close={() => ask(undefined)}
           done={(ids) => {
             choose([...chosen].filter((id) => !ids.includes(id)));

@@ -28,11 +28,11 @@ interface Props {
 export function Letter(props: Props) {
   const [letter, setLetter] = useState<WholeDeadLetter>();
   const [problem, setProblem] = useState<Problem>();
-  const [turn, again] = useState(0);
+  const [attempt, setAttempt] = useState(0);
   useEffect(() => {
     setProblem(undefined);
     get<WholeDeadLetter>(props.path).then(setLetter, (error: unknown) => setProblem(problemOf(error)));
-  }, [props.path, turn]);
+  }, [props.path, attempt]);
   return (
     <Panel
       title={letter?.type ?? 'Message'}
@@ -48,7 +48,7 @@ export function Letter(props: Props) {
           {has('operator') ? <Mend letter={letter} {...props} /> : <p class="body hint">You read here, as a viewer.</p>}
         </>
       ) : problem ? (
-        <Failure what="The message could not be read." problem={problem} retry={() => again(turn + 1)} />
+        <Failure what="The message could not be read." problem={problem} retry={() => setAttempt(attempt + 1)} />
       ) : (
         <Skeleton rows={6} />
       )}

@@ -11,17 +11,20 @@ import { failuresOf, kindName, startText, unknownText } from './text.tsx';
 export type Act = 'start' | 'pause' | 'resume' | 'stop';
 
 const verbs: { readonly [act in Act]: string } = { start: 'Start', pause: 'Pause', resume: 'Go on', stop: 'Stop for good' };
-/** The number of orders from which on a person must type the number to confirm. */
-const typedFrom = 100;
+/** For more orders than this, a person must type the number of orders to confirm. */
+const typedAbove = 100;
 
-/** Asks before a run stops. Asks also before a run starts or goes on, if its effects cannot be taken back or some orders failed. */
+/**
+ * Asks before a run stops. Asks also before a run starts or goes on, if its effects cannot be taken back, if some orders failed, or if
+ * nobody knows yet whether the canary helped.
+ */
 export function ActDialog({ act, run, close, done }: { act: Act; run: BulkRun; close: () => void; done: () => void }) {
   const [reason, setReason] = useState(act === 'stop' ? '' : run.reason);
   const [typed, setTyped] = useState('');
   const [problem, setProblem] = useState<Problem>();
   const known = kindNames.find((each) => each === run.kind);
   const goesTo = act === 'start' && run.canary !== null ? Math.min(run.canary, run.feasible) : run.left || run.feasible;
-  const mustType = act !== 'stop' && goesTo > typedFrom;
+  const mustType = act !== 'stop' && goesTo > typedAbove;
   const leftOut = run.infeasible + run.refused + run.movedOn;
   const failed = failuresOf(run.verified);
   const unknown = unknownText(run);

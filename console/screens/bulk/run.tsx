@@ -70,7 +70,7 @@ function Head({ run, ask, refresh }: { run: BulkRun; ask: (act: Act) => void; re
   const group = useGroupName((run.filter as Filter).fingerprint);
   const mayAct = has('operator');
   const isOpen = run.state === 'running' || run.state === 'paused';
-  const now = (act: Act, reason: string, done: string, back?: { readonly name: string; readonly run: () => void }): void => {
+  const actAtOnce = (act: Act, reason: string, done: string, back?: { readonly name: string; readonly run: () => void }): void => {
     post(`/bulk/${run.id}/${act}`, { reason }).then(
       () => {
         toast(done, 'ok', back);
@@ -79,15 +79,15 @@ function Head({ run, ask, refresh }: { run: BulkRun; ask: (act: Act) => void; re
       (error: unknown) => toast(error instanceof Problem ? `${error.message} ${error.detail}` : String(error), 'stop'),
     );
   };
-  // A run of mild instructions goes on at once: its set, its effect and its reason stand below the button, and it can be paused. A question
-  // comes first if its orders have failed.
+  // A run whose effects can be taken back goes on at once: its set, its effect and its reason stand below the button, and it can be paused. A
+  // question comes first if some of its orders have failed, or if nobody knows yet whether the canary helped.
   const unknown = unknownText(run);
   const isDoubtful = failuresOf(run.verified) > 0 || unknown !== undefined;
   const asks = isHarm(run) || isDoubtful;
-  const start = (act: 'start' | 'resume', done: string): void => (asks ? ask(act) : now(act, run.reason, done));
+  const start = (act: 'start' | 'resume', done: string): void => (asks ? ask(act) : actAtOnce(act, run.reason, done));
   const goOn = (): void => start('resume', 'The run goes on. You can pause it at any time.');
   const pause = (): void =>
-    now('pause', 'paused in the console', 'Paused. Nothing more is sent until somebody resumes it.', { name: 'Resume', run: goOn });
+    actAtOnce('pause', 'paused in the console', 'Paused. Nothing more is sent until somebody resumes it.', { name: 'Resume', run: goOn });
   return (
     <div class="row o-top">
       <a href={href('/bulk')}>Bulk runs</a>

@@ -60,7 +60,7 @@ export function Stages({ run }: { run: BulkRun }) {
 /** Shorter remaining times are not shown. */
 const lengthMinMs = 10_000;
 
-/** Returns how long the rest takes. A run with a failure limit waits for verdicts, so its time is unknown, as before a canary. */
+/** Returns how long the rest takes. The time is unknown before the canary is done, and in a run with a failure limit, which waits for verdicts. */
 function lengthText({ state, left, ratePerSecond, canary, stopAfterFailures, applied }: BulkRun): string {
   const ms = (left / ratePerSecond) * 1_000;
   const isKnown = state === 'running' && stopAfterFailures === null && (canary === null || applied > canary);

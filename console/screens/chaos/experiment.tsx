@@ -107,12 +107,12 @@ interface StepProps {
   readonly isNext: boolean;
 }
 
-function Step({ text, step, last, isNext: isAtWork }: StepProps) {
+function Step({ text, step, last, isNext: isExpectedNext }: StepProps) {
   const isDone = step?.at !== undefined && step.at !== null && last !== undefined;
-  const what = isDone ? 'happened' : isAtWork ? 'expected next' : 'expected';
+  const what = isDone ? 'happened' : isExpectedNext ? 'expected next' : 'expected';
   return (
     <li class={isDone ? '' : 'soft'}>
-      <Icon name={isDone ? 'done' : isAtWork ? 'work' : 'idle'} tone={isDone ? 'c-ok' : isAtWork ? 'c-work' : ''} />
+      <Icon name={isDone ? 'done' : isExpectedNext ? 'work' : 'idle'} tone={isDone ? 'c-ok' : isExpectedNext ? 'c-work' : ''} />
       <span>
         <span class="vh">{`${what}: `}</span>
         {text}

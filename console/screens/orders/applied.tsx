@@ -31,13 +31,23 @@ export function useApplied(order: Order): readonly [Applied | undefined, (kind: 
   return [given && { ...verdict(given, order), given }, note];
 }
 
-const quiet = new Set<InstructionKind>(['acknowledge', 'suspend', 'resume', 'amend', 'migrate', 'handle', 'terminate', 'mark-compensated']);
+/** Kinds without a verdict: `Applied` is all that there is to say. */
+const withoutVerdict = new Set<InstructionKind>([
+  'acknowledge',
+  'suspend',
+  'resume',
+  'amend',
+  'migrate',
+  'handle',
+  'terminate',
+  'mark-compensated',
+]);
 
 function verdict({ kind, path, rev, exceptionId, name }: Given, order: Order): Omit<Applied, 'given'> {
   const step = order.steps.find((each) => each.path === path);
   const undone = undoneText(order);
   const end = order.processState === 'Processed' ? ` The order has ended: ${order.outcome}. ${undone}`.trimEnd() : '';
-  if (quiet.has(kind)) return { tone: 'ok', text: `Applied: ${name}.${undone === '' ? '' : end}` };
+  if (withoutVerdict.has(kind)) return { tone: 'ok', text: `Applied: ${name}.${undone === '' ? '' : end}` };
   if (kind === 'restart' && order.restartedAs !== null && order.outcome === 'completed')
     return { tone: 'work', text: `Applied: ${name}. The order stays as it is; ${shortId(order.restartedAs)} has begun.` };
   if (order.processState === 'Processed') return { tone: order.outcome === 'completed' ? 'ok' : 'work', text: `Applied: ${name}.${end}` };

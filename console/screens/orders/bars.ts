@@ -153,8 +153,8 @@ interface Part {
 }
 
 /**
- * Chooses stretches to fold, the longest first: an idle stretch is folded if it is at least a fifth as long as all shorter ones together, a
- * busy stretch if it is at least five times as long.
+ * Chooses stretches to fold, the longest first. Each lasts at least a second. An idle stretch is folded if it is at least a fifth as long as
+ * all others together that are not folded, a busy stretch if it is at least five times as long.
  */
 function foldedOf(parts: readonly Part[], isBusy: (part: Part) => boolean): ReadonlySet<Part> {
   const folded = new Set<Part>();

@@ -3,7 +3,7 @@ import { apiPath, get } from '../../api/client.ts';
 import type { Page } from '../../api/poll.ts';
 import type { HistoryEntry } from '../../api/types.ts';
 
-/** The console reads at most this many pages, of 100 entries each. The command line and the API have the rest of a longer history. */
+/** One read takes at most this many pages, of 100 entries each. The command line and the API have the rest of a longer history. */
 const pagesMax = 20;
 
 /** The history of an order, as far as it has been read. */

@@ -45,7 +45,10 @@ export function About({ solution }: { solution: Solution }) {
 
 const tasksMax = 5;
 
-/** The open tasks on which a person can check the solution, and use it. */
+/**
+ * Open tasks on which a person can check the solution, and use it: those with its first fingerprint, or all if it has a condition. The check
+ * then says whether the condition is true.
+ */
 function UseNow({ solution: { id, fingerprints, appliesWhen } }: { solution: Solution }) {
   const [fingerprint] = fingerprints;
   const isByCondition = appliesWhen !== undefined;

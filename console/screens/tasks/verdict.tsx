@@ -14,7 +14,7 @@ const looks: {
   void: { text: 'the order ended otherwise', tone: 'off', icon: 'off' },
 };
 
-/** Whether the order then showed that the resolution was right. */
+/** The verdict on the resolution of a task: whether the instruction has helped. */
 export const Verdict = ({ verified }: { verified: Verified }) => (
   <Chip tone={looks[verified].tone} icon={looks[verified].icon} tinted>
     {looks[verified].text}
