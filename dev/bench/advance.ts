@@ -73,10 +73,10 @@ function microsecondsPerEvent(live: number, ms: number): number {
     const requestId = `o1/order/b${index}/first/1#1.1`;
     return { type: 'replied', at: 1, epoch: 1, requestId, sentAt: 1, reply: { status: 'succeeded', output: { id: 'x' } } };
   });
-  const measure = (for_: number): number => {
+  const measure = (lengthMs: number): number => {
     const started = performance.now();
     let events = 0;
-    for (; performance.now() < started + for_; events++) advance(program, subject, state, answers[events % live] as Event);
+    for (; performance.now() < started + lengthMs; events++) advance(program, subject, state, answers[events % live] as Event);
     return ((performance.now() - started) * 1000) / events;
   };
   measure(ms / 4);

@@ -14,7 +14,7 @@ import { type RunningSystem, startSystem } from '../tools/start-system.ts';
 /**
  * Measures the console in a browser, on a system with 100,000 finished orders, 5,000 tasks and 1,000 groups of exceptions, while orders
  * come in: the time until Home is usable, also on a slow machine and network, the time of a list, the shift of the layout, and the
- * longest task of the page.
+ * longest time for which the script of the page blocks it.
  */
 const finished = Number(process.env['BENCH_FINISHED'] ?? 100_000);
 const tasks = Number(process.env['BENCH_TASKS'] ?? 5000);
@@ -122,7 +122,7 @@ async function listMs(page: Page, path: string): Promise<{ readonly p50Ms: numbe
   return { p50Ms: Math.round(times[3] ?? 0), longestMs: Math.round(times[6] ?? 0) };
 }
 
-/** Runs in the page: remembers the shifts of its layout and the tasks that block it. */
+/** Runs in the page: sums up the shifts of its layout, and remembers the longest time for which a script blocked it. */
 const watch = `
   globalThis.seen = { shift: 0, longest: 0 };
   new PerformanceObserver((list) => { for (const entry of list.getEntries()) if (!entry.hadRecentInput) seen.shift += entry.value; }).observe({ type: 'layout-shift', buffered: true });

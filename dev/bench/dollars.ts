@@ -158,7 +158,10 @@ async function printLogs(endpoints: AwsEndpoints, print: Print): Promise<void> {
   print({ dollarsPerMillion: 'LOG_LEVEL=info', bytesEach, ...inCents({ logs: priceOf('logs', (bytesEach * 1_000_000) / 1e9) }) });
 }
 
-/** Prints the price of three states: at least three transitions, with start and end five. Unlike ours, it leaves out the agents' runs. */
+/**
+ * Prints the price of three states: at least three transitions, with start and end five. Unlike the bills of Redress, this price leaves out
+ * the runs of the agents.
+ */
 function printStepFunctions(print: Print): void {
   const transitions = { least: 3, most: 5 };
   const dollars = (count: number): number => priceOf('stepFunctions', count * 1_000_000);

@@ -49,7 +49,7 @@ async function store(orders: Store): Promise<void> {
     );
 }
 
-/** The filters of each role: those that an index serves, then those without one. */
+/** The filters of the list of orders: those that an index serves, then those without one. */
 const filters = [
   '',
   'state=Error',
@@ -61,6 +61,7 @@ const filters = [
   'fault=NoSuchFault',
   'state=Processed&outcome=terminated&workflow=none&fault=NoSuchFault&reference=none',
 ] as const;
+/** The other lists that each role may read. */
 const others = {
   client: [],
   operator: ['/channels', '/channels/payment/dead-letters'],

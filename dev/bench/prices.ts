@@ -2,7 +2,7 @@
  * List prices of AWS in us-east-1, in US dollars, without free tiers, volume discounts and taxes.
  *
  * The machine that collected them has no network. Prices marked `seen` come from stored copies of public pages, dated from
- * 2020 to June 2026, mostly not from AWS. Prices marked `known` are general knowledge. None was read from AWS's own page on
+ * 2020 to June 2026, mostly not from AWS. Prices marked `unverified` are general knowledge. None was read from AWS's own page on
  * the day below: check them there before you rely on a figure.
  */
 export const pricesAsOf = '2026-11-21';

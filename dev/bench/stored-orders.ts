@@ -24,7 +24,7 @@ export interface Examples {
 
 export interface Wanted {
   readonly count: number;
-  /** Number of overdue orders. Every second one of the others is finished; the rest is due in an hour or two. */
+  /** Number of overdue orders. Of all others, every second one is finished, and every second one is due in one to two hours. */
   readonly due: number;
   readonly now: number;
   /** Receives the progress. */

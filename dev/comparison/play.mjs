@@ -110,7 +110,10 @@ async function untilEqual(count, wanted) {
   });
 }
 
-/** Waits, and lets the operator look again if the operation is over without the orders. Resolves to how often they began it again. */
+/**
+ * Waits until `isSo`, and lets the operator look again whenever the bulk operation is over before that. Resolves to how often the operator
+ * began the operation again.
+ */
 async function progressed(isSo, product, since) {
   let [again, overAt] = [0, 0];
   while (!isSo()) {

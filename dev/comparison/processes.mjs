@@ -31,11 +31,11 @@ export class Killable {
 /** Runs a command to its end, and resolves to what it printed and its exit code. */
 export async function command(program, args, { env = {}, cwd } = {}) {
   const child = spawn(program, args, { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
-  let [out, trouble] = ['', ''];
+  let [out, errors] = ['', ''];
   child.stdout.on('data', (chunk) => (out += chunk));
-  child.stderr.on('data', (chunk) => (trouble += chunk));
+  child.stderr.on('data', (chunk) => (errors += chunk));
   const [code] = await once(child, 'close');
-  return { code, out, trouble };
+  return { code, out, errors };
 }
 
 /** Does the work for all of them, so many at a time. */

@@ -19,8 +19,8 @@ const env = { DBOS_SYSTEM_DATABASE_URL: `postgresql://postgres@127.0.0.1:${port}
 const as = uid === undefined ? [] : ['setpriv', `--reuid=${uid}`, '--clear-groups'];
 const postgres = async (program, args) => {
   const [first, ...rest] = [...as, `${bin}/${program}`, ...args];
-  const { code, out, trouble } = await command(first, rest, { cwd: folder });
-  if (code !== 0) throw new Error(`${program}: ${out}${trouble}`);
+  const { code, out, errors } = await command(first, rest, { cwd: folder });
+  if (code !== 0) throw new Error(`${program}: ${out}${errors}`);
   return out;
 };
 const control = (action, ...more) =>
@@ -107,5 +107,5 @@ function operator(args) {
 async function bulk() {
   const run = {};
   runs.push(run);
-  void operator([]).then(({ code, out, trouble }) => Object.assign(run, { code, lastLines: `${out}${trouble}`.trim().slice(-200) }));
+  void operator([]).then(({ code, out, errors }) => Object.assign(run, { code, lastLines: `${out}${errors}`.trim().slice(-200) }));
 }

@@ -52,8 +52,8 @@ await play('restate, resume of all paused invocations', {
     });
     await service.start();
     await insistently(async () => {
-      const { code, trouble, out } = await cli(['deployments', 'register', `http://127.0.0.1:${servicePort}`, '--yes']);
-      if (code !== 0) throw new Error(`${out}${trouble}`);
+      const { code, errors, out } = await cli(['deployments', 'register', `http://127.0.0.1:${servicePort}`, '--yes']);
+      if (code !== 0) throw new Error(`${out}${errors}`);
     });
   },
   async kill() {
@@ -131,8 +131,8 @@ async function countPaused() {
 async function bulk() {
   const run = {};
   runs.push(run);
-  void cli(['invocations', 'resume', 'parcel', ...limit, '--yes']).then(({ code, out, trouble }) => {
+  void cli(['invocations', 'resume', 'parcel', ...limit, '--yes']).then(({ code, out, errors }) => {
     run.code = code;
-    run.lastLines = `${out}\n${trouble}`.trim().split('\n').slice(-3).join(' | ').slice(-300);
+    run.lastLines = `${out}\n${errors}`.trim().split('\n').slice(-3).join(' | ').slice(-300);
   });
 }

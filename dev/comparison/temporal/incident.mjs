@@ -111,7 +111,7 @@ await play(isReset ? 'temporal, batch of resets' : 'temporal, batch of signals',
     for await (const { workflowId, status } of client.workflow.list({ query: `WorkflowType = "${workflowType}"` })) {
       const number = Number(workflowId.split('-')[1]);
       const word = { COMPLETED: 'done', TERMINATED: isReset ? 'replaced' : 'ended' }[status.name] ?? status.name;
-      // A reset leaves the old run beside the new one.
+      // A reset leaves the earlier run of a workflow beside its new one.
       if (states.get(number) !== 'done') states.set(number, word);
     }
     return states;
@@ -146,8 +146,8 @@ await play(isReset ? 'temporal, batch of resets' : 'temporal, batch of signals',
 await connection.close();
 
 async function checked(args) {
-  const { code, out, trouble } = await cli(args);
-  if (code !== 0) throw new Error(`temporal ${args.join(' ')}: ${trouble}`);
+  const { code, out, errors } = await cli(args);
+  if (code !== 0) throw new Error(`temporal ${args.join(' ')}: ${errors}`);
   return out;
 }
 

@@ -11,7 +11,7 @@ export interface AwsEmulator {
   stop(): Promise<void>;
 }
 
-/** Variables with which SDKs and the CDK find an emulator. They override the caller's environment and hide the caller's account. */
+/** Variables with which SDKs and the CDK find an emulator. They override those of this process, and hide the AWS account of the user. */
 export const environmentAt = (endpoint: string, region: string): NodeJS.ProcessEnv => ({
   ...cleared(),
   AWS_ENDPOINT_URL: endpoint,

@@ -25,11 +25,11 @@ export class Player {
     this.mutant = mutant;
   }
 
-  async play(ask: PlayRequest): Promise<Played> {
+  async play(request: PlayRequest): Promise<Played> {
     if (++this.worlds % worldsMax === 0) this.stop();
     await this.start();
     const played = this.answer<Played>();
-    this.child?.send(ask);
+    this.child?.send(request);
     return played;
   }
 
