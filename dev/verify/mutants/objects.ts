@@ -129,7 +129,7 @@ export const objects: readonly Mutant[] = [
     name: 'a rule about the age of an order hides an exception',
     why: 'the rule has the order go on in the write in which the exception stops it',
     file: 'lib/roles/scheduler/event-manager.ts',
-    find: 'if (isStopped || !asksAboutTimes(draft)) return draft;',
+    find: 'if (isNewlyBlocked || !asksAboutTimes(draft)) return draft;',
     replace: 'if (!asksAboutTimes(draft)) return draft;',
     suites: ['test/roles/recovery/looking-again.test.ts'],
   },

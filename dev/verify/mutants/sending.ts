@@ -60,7 +60,7 @@ export const sending: readonly Mutant[] = [
     name: 'alert outside the W',
     why: 'alerts are sent beside the write instead of being stored in it',
     file: outboxThenSend,
-    find: 'outbox: [...kept, ...added, ...noticesOf(loaded.record, givenUp, now)],',
+    find: 'outbox: [...kept, ...added, ...undeliverableAlerts(loaded.record, givenUp, now)],',
     replace:
       "outbox: (void sendEntries(planned.outbox.filter((entry) => entry.kind !== 'status'), portsFor(ports, loaded)), [...kept, ...added.filter((entry) => entry.kind === 'status')]),",
   },

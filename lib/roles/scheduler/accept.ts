@@ -22,8 +22,8 @@ interface AcceptTools {
 
 /**
  * Applies messages for one order in one write. `again`: the messages as they were received. They are requeued after too many lost races,
- * and while another host holds the lease. They are kept while a person has locked the order.
- * If it rejects, the messages must be redelivered. Rejects with NewerMessageError when only a newer version can read the order.
+ * if the store lacks capacity, and while another host holds the lease. They are kept while a person has locked the order.
+ * If it rejects, the messages must be redelivered. Rejects with NewerMessageError when only a newer app or release can read the order.
  */
 export type Accept = (orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]) => Promise<void>;
 
@@ -53,7 +53,8 @@ export function createAccept(options: AcceptOptions, { orders, writer, settings 
       await requeue(again, Math.min((loaded.record.heldUntil ?? now) - now, delayMaxMs));
       return { outcome: 'written' };
     }
-    // The write of a rebuilt instance replaces `lastBy`, which shows that a message was applied. So its requests are sent before that.
+    // The next write replaces the requests of the last one, so unsent ones are sent first. A rebuilt instance is always written: that
+    // write also replaces `lastBy`, which shows that a redelivered message was applied.
     const isSentFirst = isUnsent(loaded.record) || (loaded.rebuilt === true && isLastWrite(loaded, incoming));
     if (isSentFirst) await writer.sendAgain?.(loaded);
     const planned = await orders.planOf(loaded, incoming, now);
@@ -89,7 +90,7 @@ export function createAccept(options: AcceptOptions, { orders, writer, settings 
   return async (orderId, incoming, again) => {
     for (let attempt = 1; ; attempt++) {
       if (attempt > 1) await clock.sleep(pauseMs(`${hostId}/${orderId}`, attempt));
-      const accepted = await onReadable(orders, (read) => acceptOnce(read, orderId, incoming, again)).catch((error) =>
+      const accepted = await withReadable(orders, (read) => acceptOnce(read, orderId, incoming, again)).catch((error) =>
         quarantineUnworkable(orderId, incoming, error, options),
       );
       if (accepted.outcome === 'written') return;
@@ -101,7 +102,7 @@ export function createAccept(options: AcceptOptions, { orders, writer, settings 
 }
 
 /** Works on the order as it is stored. If it cannot be read or is inconsistent, works on the instance that its journal tells (F-160). */
-async function onReadable<T>({ load, refold }: Orders, work: (read: Orders['load']) => Promise<T>): Promise<T> {
+async function withReadable<T>({ load, refold }: Orders, work: (read: Orders['load']) => Promise<T>): Promise<T> {
   try {
     return await work(load);
   } catch (error) {

@@ -4,7 +4,7 @@ import { rootPath } from '#core/definition/definition';
 import { handedFault, ruleFailed } from '#core/rules/faults';
 import type { DecidedAction, Decision } from '#core/rules/situation';
 import { instructed, recovered, refusalOf, unknownAction, wishesOf, withTask } from './act-on-exception.ts';
-import { addFacts, applyEvent, type Draft, lock, patchRecord } from './draft.ts';
+import { addFacts, applyEvent, type Draft, patchRecord, takeClaim } from './draft.ts';
 import { handleByRule } from './exception-manager.ts';
 import { handlerRefusal } from './handlers.ts';
 import { maskIn } from './masking.ts';
@@ -27,10 +27,10 @@ export function actOnEvent(draft: Draft, { event, path }: Happened, decision: De
   return acted(watched, { decision, path: place, eventId: event.id, action });
 }
 
-/** Whether a recovery at work, by a person or another rule, undoes this activity already. */
+/** Whether a recovery that a person or another rule has begun undoes this activity already. */
 const isRecovered = (draft: Draft, path: string = rootPath): boolean => maskIn(draft)?.covers(path) ?? false;
 
-/** Has another order handle the event: it becomes an exception of this order, which the rule handles at once. */
+/** Makes the event an exception of this order, and at once has another order handle the exception. */
 function handed(draft: Draft, { event, path }: Happened, decision: Decision): Draft {
   const { phase, ending } = draft.instance.state;
   const fails = (why: string): Draft => acted(draft, { decision, path, eventId: event.id, action: failing(decision.ruleId, why) });
@@ -98,7 +98,7 @@ function acted(draft: Draft, acting: Acting): Draft {
   }
 }
 
-/** Raises a fault. Handlers of the step come first; an order that cannot be stopped gets a task. */
+/** Raises a fault at its open step, whose handlers come first; otherwise reports it. An order that cannot be stopped gets a task. */
 function raised(draft: Draft, acting: Acting, fault: Fault, toPerson: boolean): Draft {
   const { decision, path } = acting;
   const { phase, ending } = draft.instance.state;
@@ -112,7 +112,7 @@ function raised(draft: Draft, acting: Acting, fault: Fault, toPerson: boolean): 
   return applyEvent(draft, { type: 'reported', fault: { ...fault, ...(path === undefined ? {} : { source: path }) } });
 }
 
-/** Asks a person: by the task of the exception that this write has opened, or else by a task for this alone. */
+/** Asks a person: by the task of the exception that this write opens, or else by a task for the event alone. */
 function asked(draft: Draft, { decision, eventId }: Acting, wishes: Parameters<typeof withTask>[2]): Draft {
   const { diagnosis } = draft;
   if (diagnosis && diagnosis.blocked === draft.instance.state.blocked)
@@ -120,7 +120,7 @@ function asked(draft: Draft, { decision, eventId }: Acting, wishes: Parameters<t
   return withTask(draft, `rule/${decision.ruleId}/${eventId}`, wishes);
 }
 
-/** Suspends the order. An order in Error begins no new work anyway, even one that went into Error before it began. */
+/** Suspends the order, and opens a task. An order in Error only gets the task: it begins no new work anyway, even if it had not begun. */
 function suspended(draft: Draft, acting: Acting): Draft {
   const { decision } = acting;
   const isInError = draft.instance.state.blocked !== undefined || draft.record.processState === 'Error';
@@ -139,5 +139,5 @@ const compensated = (draft: Draft, decision: Decision): Draft =>
 /** Lets an order that is in Error or suspended go on. */
 function freed(draft: Draft, { ruleId }: Decision): Draft {
   const next = patchRecord({ ...draft, ruledBy: ruleId }, { processState: 'Processing', fault: null, suspended: false });
-  return next.record.lockedBy === null ? lock(next) : next;
+  return next.record.lockedBy === null ? takeClaim(next) : next;
 }

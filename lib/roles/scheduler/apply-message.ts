@@ -6,7 +6,7 @@ import { contentOf } from '#roles/operator/event-content';
 import { withKey } from '#roles/operator/idempotency';
 import type { Instruction, Signal } from '#roles/operator/instruction';
 import { claim, isUnclaimed, resume, start } from './claiming.ts';
-import { addFacts, applyEvent, current, type Draft, lock, patchRecord } from './draft.ts';
+import { addFacts, applyEvent, current, type Draft, patchRecord, takeClaim } from './draft.ts';
 import { afterHandler, handleFinished } from './finished-handlers.ts';
 import { saidBy, standing } from './given-instructions.ts';
 import { withoutHandlers } from './handlers.ts';
@@ -14,7 +14,7 @@ import { inconsistent } from './inconsistencies.ts';
 import { noteMasked } from './masking.ts';
 import { lockFor, unlock } from './order-lock.ts';
 import { secretsOf } from './redaction.ts';
-import { isFromItsAgent, isValid, replied } from './replies.ts';
+import { hasValidOutput, isFromItsAgent, replied } from './replies.ts';
 import { report } from './reports.ts';
 import { noteRestart } from './restarts.ts';
 import type { Incoming } from './types.ts';
@@ -24,7 +24,7 @@ import { unattended } from './unattended.ts';
 export function applyMessage(draft: Draft, message: Incoming): Draft {
   const applied = appliedMessage(draft, message);
   if (message.type === 'wake-up') return applied;
-  // Suspending an unclaimed order changes its record, but not its instance.
+  // Some messages may change the record or the journal, but not the state: suspending an unclaimed order does.
   const isTaken =
     applied.instance.state !== draft.instance.state ||
     message.type === 'instruction' ||
@@ -39,7 +39,7 @@ function appliedMessage(draft: Draft, message: Incoming): Draft {
   switch (message.type) {
     case 'reply': {
       const order = current(draft);
-      const isExpected = isFromItsAgent(order, message) && isValid(order, message, settings);
+      const isExpected = isFromItsAgent(order, message) && hasValidOutput(order, message, settings);
       if (!isExpected) return draft;
       const event = replied(order, message, secretsOf(order), settings);
       const fault = event.reply.status === 'failed' ? event.reply.fault : undefined;
@@ -87,7 +87,7 @@ function signal(draft: Draft, { name, payload }: Signal, key: string | undefined
   return next === begun && begun.needs === undefined ? draft : next;
 }
 
-/** A task keeps the content of an instruction up to this size, and of a larger one only the kind: the outbox holds it for a while. */
+/** A task keeps the content of an instruction up to this size. Of a larger one it keeps only the kind, because the outbox holds the copy. */
 const saidBytesMax = 2048;
 
 function instruct(draft: Draft, { instruction, key, past = new Map(), solution }: Extract<Incoming, { type: 'instruction' }>): Draft {
@@ -121,7 +121,7 @@ function instruct(draft: Draft, { instruction, key, past = new Map(), solution }
   if (staysStopped?.(asked, instruction)) return applyEvent(patchRecord(decided, changesRecord?.(instruction) ?? {}), content);
   const freed = patchRecord(decided, { processState: 'Processing', fault: null, suspended: false });
   // An order that went into Error unclaimed, or after a reset, is claimed by this instruction.
-  const claimed = freed.record.lockedBy === null ? lock(freed) : freed;
+  const claimed = freed.record.lockedBy === null ? takeClaim(freed) : freed;
   if (kind === 'resubmit' && claimed.instance.state.phase === 'initialized') return start(claimed);
   return applyEvent(claimed, content);
 }
@@ -154,5 +154,5 @@ function withoutTasks(draft: Draft, kind: Instruction['kind']): Draft {
 function compensateForCaller(draft: Draft): Draft {
   const { phase, outcome, called } = draft.instance.state;
   if (phase !== 'closed' || outcome !== 'completed' || !called) return draft;
-  return applyEvent(patchRecord(lock(draft), { outcome: null }), { type: 'compensatedByCaller' });
+  return applyEvent(patchRecord(takeClaim(draft), { outcome: null }), { type: 'compensatedByCaller' });
 }

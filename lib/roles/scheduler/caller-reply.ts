@@ -7,8 +7,8 @@ import { type Reply, timeText } from '#ports/messages';
 import type { CallerRef, OrderRecord } from '#ports/records';
 
 /**
- * Returns the reply of a called order to its caller; undefined if it has no caller or has not ended. An order that its
- * caller had undone replies to the undo of the call.
+ * Returns the reply of a called order to its caller; undefined if it has no caller or has not ended. After its
+ * caller has compensated the call, the order replies to the undo of the call.
  */
 export function replyToCaller(order: OrderRecord, state: State, now: number): JsonObject | undefined {
   const { caller } = order;

@@ -162,7 +162,7 @@ export function nextDeadline(
   const active = outstanding(program, state);
   const waiting = record.processState === 'Processing' ? active : [];
   const { putOff, waitingSince, path }: Partial<DueFor> = record.nextDueFor ?? {};
-  const steps = waiting.filter(({ counts }) => counts).map((step) => later(step, putOff, now));
+  const steps = waiting.filter(({ counts }) => counts).map((step) => withPutOff(step, putOff, now));
   const completeBy = latestOf(active);
   const expiries =
     record.recover === 'step' || completeBy === null || steps.length === 0
@@ -193,13 +193,13 @@ export function nextDeadline(
   const others = first.for.kind === 'step' ? steps.filter(({ for: { agent } }) => agent !== first.for.agent) : [];
   const timers = waiting.filter(({ counts }) => !counts);
   const wakeAt = Math.min(...[...timers, ...others].map(({ at }) => at), rulesAt ?? Number.POSITIVE_INFINITY);
-  const wakes = mayBeLate.has(first.for.kind) && Number.isFinite(wakeAt) ? { wakeAt } : {};
+  const wakes = mayBePutOff.has(first.for.kind) && Number.isFinite(wakeAt) ? { wakeAt } : {};
   const kept = stillPutOff(putOff, now);
   return { ...first, for: { ...first.for, ...waits, ...place, ...wakes, ...kept, ...(failing === undefined ? {} : { failing }) } };
 }
 
 /** Returns a late step with the time until which the supervisor has put off the steps of its agent. */
-function later(step: Outstanding, putOff: DueFor['putOff'], now: number): Outstanding {
+function withPutOff(step: Outstanding, putOff: DueFor['putOff'], now: number): Outstanding {
   const { until, waitingSince } = putOff?.[step.for.agent ?? ''] ?? {};
   if (until === undefined || waitingSince === undefined || until <= now || step.at > now) return step;
   return { ...step, at: until, for: { ...step.for, waitingSince } };
@@ -211,7 +211,7 @@ function stillPutOff(putOff: DueFor['putOff'], now: number): Pick<DueFor, 'putOf
 }
 
 /** The kinds of deadlines that the supervisor may put off. */
-const mayBeLate: ReadonlySet<DueFor['kind']> = new Set(['step', 'claim']);
+const mayBePutOff: ReadonlySet<DueFor['kind']> = new Set(['step', 'claim']);
 
 /** Whether one deadline comes before another. At the same time, the one with more failures comes first. */
 const isBefore = (one: Deadline, other: Deadline): boolean =>
@@ -222,7 +222,7 @@ export const isStopped = ({ suspended, processState }: Pick<StateRecord, 'suspen
   suspended && (processState === 'Pending' || processState === 'Processing');
 
 /**
- * Returns the order's place in the worklist. An entry moves only to an earlier time, so a healthy order writes it once
+ * Returns the order's place in the worklist. Within a list, an entry moves only to an earlier time, so a healthy order writes it once
  * and removes it once. The supervisor moves an entry that it finds too early.
  */
 export function worklistEntry(

@@ -31,7 +31,7 @@ export interface Draft {
   readonly taken: readonly string[];
   /** Ids of the wake-ups among the messages. */
   readonly wakeUps: readonly string[];
-  /** The person whose decision this transition carries out. */
+  /** The decision of a person that this transition carries out. */
   readonly decidedBy?: PersonsDecision;
   /** Whether the order must be written. A rebuilt instance is, even if the messages change nothing. */
   readonly changed: boolean;
@@ -49,7 +49,7 @@ export interface Draft {
   readonly rulesRound?: number;
   /** The rule whose action closes the open causes. */
   readonly ruledBy?: string;
-  /** The number of the exception from outside that this transition takes. */
+  /** The report that this transition takes. `seq`: the number of its exception. */
   readonly reported?: { readonly seq: number; readonly by: string; readonly causedBy?: string };
   /** The numbers of the exceptions that the end of a recovery raises. They stay open, although the order ends. */
   readonly raised?: readonly number[];
@@ -96,8 +96,8 @@ export function sendStatus(draft: Draft, status: StatusKind): Draft {
   return addToOutbox(next, [statusOf(next.record, draft.loaded.order, responseChannel, { status, output }, draft.now)]);
 }
 
-/** Claims the order for this host. */
-export function lock(draft: Draft): Draft {
+/** Claims the order for this host, without starting or continuing it. */
+export function takeClaim(draft: Draft): Draft {
   const epoch = draft.record.epoch + 1;
   const locked = patchRecord(draft, { epoch, lockedBy: draft.settings.hostId, processState: 'Processing' });
   return addFacts(locked, [{ type: 'OrderClaimed', epoch }]);

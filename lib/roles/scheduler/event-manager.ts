@@ -15,12 +15,12 @@ const turnsMax = 12;
 
 /**
  * Asks the rules about the age of the order and about late steps, before the steps are requested again. An exception of the same write
- * comes first: the times are due again after it, and an action about a time must not hide the exception.
+ * comes first: the times are due again at the next write, and an action about a time must not hide the exception.
  */
 export function askAboutTimes(draft: Draft): Draft {
   const { instance, loaded } = draft;
-  const isStopped = instance.state.blocked !== undefined && loaded.instance.state.blocked === undefined;
-  if (isStopped || !asksAboutTimes(draft)) return draft;
+  const isNewlyBlocked = instance.state.blocked !== undefined && loaded.instance.state.blocked === undefined;
+  if (isNewlyBlocked || !asksAboutTimes(draft)) return draft;
   const noted = noteLate(draft);
   return dueEvents(noted).reduce(ask, noted);
 }

@@ -55,7 +55,7 @@ export function handleByRule(draft: Draft, decision: Decision): Draft {
   return handled(acted.draft, found, { by: 'rule', id: decision.ruleId, control: acted.control, at: draft.now });
 }
 
-/** The exception from which a rule raised the present one, and the number of such steps in a row. */
+/** The exception from which a rule raised the present one. `round`: the number of rules in a row that have led to it. */
 interface Origin {
   readonly round: number;
   readonly causedBy?: string;
@@ -126,7 +126,7 @@ const askedMax = 20;
 const candidatesIn = (decided: Decided | undefined): Pick<TaskWishes, 'candidates'> =>
   decided && decided.candidates.length > 0 ? { candidates: decided.candidates } : {};
 
-/** Asks the rules about an exception. Undefined if there are none, or if a rule itself has failed. */
+/** Asks the rules about an exception. Undefined if no rule is about exceptions, or if a rule itself has failed. */
 function decisionsFor(draft: Draft, { exception, blocked }: Detected, { round }: Origin): Decided | undefined | 'needs journal' {
   const { rules } = draft.settings;
   const { workflow, orderId } = draft.record;

@@ -9,7 +9,7 @@ import { recorded } from './recorded-reports.ts';
 import type { RunningHandler } from './running-handler.ts';
 import type { Incoming } from './types.ts';
 
-/** Begins an order for each open exception of a finished order, if the instruction says so. Its id follows from the exception. */
+/** Begins an order for each open exception of a finished order, if the instruction says so. The id of the new order follows from the exception. */
 export function handleFinished(draft: Draft, instruction: Instruction): Draft {
   if (instruction.kind !== 'handle') return draft;
   const { record } = draft;

@@ -46,11 +46,11 @@ export function beginHandler(
     ...(path === undefined ? {} : { path }),
   };
   const rule = { id: ruleId, version };
-  const isAside = control === 'parallel';
-  const next = isAside
+  const isParallel = control === 'parallel';
+  const next = isParallel
     ? ({ kind: blocked.reported ? 'go-on' : 'retry', afterSeconds: 0 } as const)
     : ({ kind: 'suspend', again: true } as const);
-  const decided = applyEvent(isAside ? draft : patchRecord(draft, { suspended: true }), { type: 'decided', rule, action: next });
+  const decided = applyEvent(isParallel ? draft : patchRecord(draft, { suspended: true }), { type: 'decided', rule, action: next });
   return startHandler(decided, handler);
 }
 
@@ -115,8 +115,8 @@ export function handlerEnded(draft: Draft, { seq, handler: by, isCompleted, mess
     ),
     [fact],
   );
-  const isWaited = handler.control !== 'parallel' && noted.record.suspended;
-  if (noted.instance.state.phase === 'closed' || (handler.control !== 'parallel' && !isWaited)) return noted;
+  const stillWaits = handler.control !== 'parallel' && noted.record.suspended;
+  if (noted.instance.state.phase === 'closed' || (handler.control !== 'parallel' && !stillWaits)) return noted;
   if (handler.control === 'none') return ended(noted, isCompleted);
   if (!isCompleted) return blockedBy(noted, handler, notCompleted(by, message));
   if (handler.control === 'parallel') return noted;
@@ -155,7 +155,7 @@ function resumedAt(draft: Draft, handler: RunningHandler): Draft {
   return applyEvent(free(draft), { type: 'handlerEnded', place, next });
 }
 
-/** Returns the message with which an ended handler tells the other order of its end; none if the ended order is no handler. */
+/** Returns the message with which an ended handler tells the other order of its end; none if the ended order is not a handler. */
 export function handledReplyOf(
   { orderId, outcome, fault }: Pick<StateRecord, 'orderId' | 'outcome' | 'fault'>,
   { handles }: OrderRecord,

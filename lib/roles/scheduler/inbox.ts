@@ -15,10 +15,10 @@ interface Ports {
 }
 
 const atOnce = 25;
-/** As long as SQS keeps a message. A document that outlives its lock does no harm: its message was redelivered. */
+/** The longest time for which SQS keeps a message. A document that a crash leaves behind does no harm: its message is redelivered. */
 const keptMs = 14 * dayMs;
 
-/** Keeps messages that met a person's lock on their order until the lock ends (F-179). A message that comes again later is kept again. */
+/** Keeps messages for an order that a person has locked, until the lock ends (F-179). A redelivered message is kept again. */
 export async function keepWhileLocked(ports: Ports, orderId: string, messages: readonly Outgoing[]): Promise<void> {
   const { store, clock } = ports;
   await allSettledOrThrow(messages.map((message) => keep(store, orderId, message, clock.now())));
@@ -49,8 +49,8 @@ export async function sendKept(ports: Ports, orderId: string, before: Instance, 
 }
 
 /**
- * Sends all kept messages to their queues, and forgets them. If it rejects or crashes, some are sent twice. Stops at a new lock: until it
- * ends, the messages would only be kept again. Its end sends them.
+ * Sends all kept messages to their queues, and forgets them. If it rejects or crashes, some are sent twice. Stops at a new lock: the
+ * scheduler would only keep the messages again. The end of that lock sends them.
  */
 async function drain({ store, queues }: Ports, orderId: string): Promise<void> {
   for (;;) {

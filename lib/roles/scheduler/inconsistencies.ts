@@ -25,19 +25,19 @@ export function noteUndone(draft: Draft): Draft {
     }),
   );
   const entries = [...undone].flatMap(([path, fact]): readonly OutboxEntry[] => {
-    if (!writes(draft, path)) return [];
+    if (!declaresWrites(draft, path)) return [];
     const message = { v: 1, type: 'undone', orderId: record.orderId, path, undoneAt: fact.at };
     return [{ id: `${announcedAs(record)}/undone/${fact.seq}`, kind: 'status', channel: queueNames.submissions, message }];
   });
   return entries.length === 0 ? draft : addToOutbox(draft, entries);
 }
 
-const writes = ({ loaded }: Draft, path: string): boolean =>
+const declaresWrites = ({ loaded }: Draft, path: string): boolean =>
   [...loaded.program.nodes].some(([at, node]) => isAt(at, definitionPath(path)) && isRemote(node) && node.writes !== undefined);
 
 /**
- * Raises one exception for an undone write that this order has read, unless it has nothing to do with the write any more. A message that
- * comes twice changes nothing (F-152).
+ * Raises one exception for an undone write that this order has read, unless it has undone each step that did so or a recovery masks them. A
+ * message that comes twice changes nothing (F-152).
  */
 export function inconsistent(draft: Draft, { id, inconsistency }: Extract<Incoming, { type: 'inconsistent' }>): Draft {
   const { pages } = draft.loaded;

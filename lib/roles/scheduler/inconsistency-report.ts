@@ -5,14 +5,14 @@ import type { JournalEntry } from './instance.ts';
 
 type Found = Extract<JournalEntry, { type: 'InconsistencyFound' }>;
 
-/** Whether an order has an exception about an undone write that it has noted. */
+/** Whether an order has opened an exception about the undone write of this line. */
 export const isRaised = ({ undone, maskedBy }: Found): boolean => !undone && maskedBy === undefined;
 
 /** Returns the lines of an order about an undone write. `id` names the undo. */
 export const notesOf = (id: string, journal: readonly JournalEntry[]): readonly Found[] =>
   journal.filter((entry): entry is Found => entry.type === 'InconsistencyFound' && entry.id === id);
 
-/** Returns the uses in a message that an order has not noted yet: the record of a use may come late. An exception covers all uses. */
+/** Returns the uses in a message that an order has not noted yet: a later message may name more uses. An exception covers all uses. */
 export function notNoted(
   { id, uses }: Pick<Inconsistency, 'id' | 'uses'>,
   journal: readonly JournalEntry[],

@@ -24,7 +24,7 @@ import type { TaskWatch } from './task-watches.ts';
 export type OrderFact =
   | CoreFact
   | Note
-  /** `v`: the version of the journal; absent if an older program began it. */
+  /** `v`: the version of the journal; absent if an older release began it. */
   | { readonly type: 'OrderSubmitted'; readonly workflow: string; readonly v?: number }
   | { readonly type: 'OrderClaimed'; readonly epoch: number }
   | { readonly type: 'OrderProcessed'; readonly outcome: Outcome }
@@ -33,7 +33,7 @@ export type OrderFact =
       readonly kind: Instruction['kind'];
       readonly by: string;
       readonly reason: string;
-      /** The state of the order, and the values that the instruction changes. Entries of older programs have neither field. */
+      /** The state of the order, and the values that the instruction changes. Entries of older releases have neither field. */
       readonly before?: Partial<Standing> & JsonObject;
       readonly after?: Partial<Standing> & JsonObject;
       /** The id of the solution that gave the instruction, or that was saved from it. */
@@ -46,7 +46,7 @@ export type OrderFact =
   | { readonly type: 'ResponseUndeliverable'; readonly channel: string }
   /**
    * A step was done. `reads` and `writes`: the full names of the objects that its operation declares. `requestedAt`: when it was first
-   * requested under the key of this effect, in milliseconds since 1970; an older process does not say it.
+   * requested under the key of this effect, in milliseconds since 1970; an older release does not write it.
    */
   | {
       readonly type: 'ObjectsUsed';
@@ -60,10 +60,10 @@ export type OrderFact =
       readonly type: 'InconsistencyFound';
       readonly id: string;
       readonly cause: { readonly orderId: string; readonly path: string };
-      /** The path of a recovery that undoes the steps that have read it, or runs them again: there is no exception. */
+      /** The path of the recovery that undoes or repeats the steps that have read the write. `masked`: see `raiseMasked`. No exception. */
       readonly maskedBy?: string;
       readonly masked?: Pick<Inconsistency, 'uses' | 'causedBy'>;
-      /** This order has undone each of these uses: there is no exception. */
+      /** This order had already undone each of these uses: there is no exception. */
       readonly undone?: Inconsistency['uses'];
     }
   /** A step has failed after a recovery had canceled it. `maskedBy`: the path of the recovery. */
@@ -127,7 +127,7 @@ export interface Instance {
   readonly watches?: readonly TaskWatch[];
   /** The memory of rules about the order; absent while no rule concerns it. */
   readonly rules?: OrderRules;
-  /** A recovery has masked an undone write, and the order has not ended since: its end tells whether that is still true. */
+  /** Set after a recovery has masked an undone write, until the order ends. If the write still matters then, it raises an exception. */
   readonly hasMasked?: true;
 }
 
@@ -140,13 +140,13 @@ export interface OrderRules {
   readonly watches?: readonly RuleWatch[];
   /** The next time at which rules are asked about the age of the order or a late step: milliseconds since 1970. */
   readonly wakeAt?: number;
-  /** The times since which steps are late, by the id of the rule event that reports it. */
+  /** The times since which steps are late, by the id of the rule event that reports the lateness. */
   readonly lateSince?: { readonly [eventId: string]: number };
   /** The orders that handle exceptions of this one, and have not ended. */
   readonly handlers?: readonly RunningHandler[];
 }
 
-/** Number of idempotency keys of API calls that the instance itself keeps; others are documents. Every write of the order is billed for them. */
+/** Number of idempotency keys of API calls in the instance. Each write of the order is billed for them, so older keys become documents. */
 export const keysKept = 20;
 
 export const newInstance: Instance = { state: initialState, tail: [], seq: 0, lastRequested: [] };

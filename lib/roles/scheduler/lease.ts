@@ -5,7 +5,7 @@ import type { Store } from '#ports/store';
 import { backoffMs } from '#ports/util/backoff';
 import { compareAndSet, racesMaxUsual } from '#ports/util/compare-and-set';
 
-/** Retry policies of a caller that needs an instance while another host holds its lease (InstanceLockedExceptionAction). */
+/** Retry policies of a host that needs an instance while another host holds its lease (InstanceLockedExceptionAction). */
 export const lockPolicies = ['NoRetry', 'BasicRetry', 'AggressiveRetry'] as const;
 export type LockPolicy = (typeof lockPolicies)[number];
 
@@ -15,13 +15,13 @@ export type LockPolicy = (typeof lockPolicies)[number];
  */
 export function lockPolicyAdvice(policy: LockPolicy, heldMs: number): string | undefined {
   const fitting: LockPolicy = heldMs > 60_000 ? 'NoRetry' : heldMs >= 5_000 ? 'BasicRetry' : 'AggressiveRetry';
-  // NoRetry is always correct: the caller retries, which is only slower.
+  // NoRetry is always correct: the sender of the message or the API call tries again, which is only slower.
   if (policy === fitting || policy === 'NoRetry') return undefined;
   return `Leases last about ${Math.round(heldMs / 1000)} s: set INSTANCE_LOCKED_ACTION=${fitting} instead of ${policy}.`;
 }
 
 export interface LockRetry {
-  /** Number of attempts. The error of the last one goes to the caller. */
+  /** Number of attempts. If the last one fails, its error is thrown. */
   readonly attemptsMax: number;
   readonly intervalMs: number;
   readonly intervalMaxMs: number;
@@ -68,18 +68,18 @@ export async function withLockPolicy<T>(
 export const isHeldByOther = ({ heldBy, heldUntil }: Pick<StateHead, 'heldBy' | 'heldUntil'>, holder: string, now: number): boolean =>
   heldBy !== null && heldBy !== holder && heldUntil !== null && heldUntil > now;
 
-/** A person's lock is a lease whose holder is the person (LOCK). Meanwhile, hosts write the order only for API calls of that person. */
-const prefix = 'person:';
+/** The prefix of `heldBy` while a person locks the order (LOCK). Meanwhile, hosts write the order only for API calls of that person. */
+const personPrefix = 'person:';
 /** The value of `heldBy` after a person has given up a lock, until the next write has taken up the messages that came during the lock. */
 export const releasedHolder = 'released';
-/** The prefix of `heldBy` after the time of a lock was over, until the same write. The id of the person follows it. */
-const expired = 'expired:';
+/** The prefix of `heldBy` after a lock was over by time, until the next write has taken up those messages. The person's id follows it. */
+const expiredPrefix = 'expired:';
 
-export const personHolder = (subject: string): string => prefix + subject;
+export const personHolder = (subject: string): string => personPrefix + subject;
 
 /** Returns the subject of the person who holds the lock. */
 export const lockHolderOf = ({ heldBy }: Pick<StateHead, 'heldBy'>): string | undefined =>
-  heldBy?.startsWith(prefix) ? heldBy.slice(prefix.length) : undefined;
+  heldBy?.startsWith(personPrefix) ? heldBy.slice(personPrefix.length) : undefined;
 
 /**
  * Writes that a lock is over by time, before the messages that came during it are sent: hosts with slower clocks would keep them again. A
@@ -87,12 +87,12 @@ export const lockHolderOf = ({ heldBy }: Pick<StateHead, 'heldBy'>): string | un
  */
 export async function endLockByTime(store: Pick<Store, 'patch'>, head: StateHead): Promise<void> {
   const holder = lockHolderOf(head);
-  if (holder !== undefined) await store.patch({ ...head, rev: head.rev + 1, heldBy: expired + holder }, head);
+  if (holder !== undefined) await store.patch({ ...head, rev: head.rev + 1, heldBy: expiredPrefix + holder }, head);
 }
 
 /** Returns the subject of the person whose lock is over by time. */
 export const expiredHolderOf = ({ heldBy }: Pick<StateHead, 'heldBy'>): string | undefined =>
-  heldBy?.startsWith(expired) ? heldBy.slice(expired.length) : undefined;
+  heldBy?.startsWith(expiredPrefix) ? heldBy.slice(expiredPrefix.length) : undefined;
 
 /** Whether a lock is over, and the next write takes up the messages that came during it. */
 export const isReleased = (lease: Pick<StateHead, 'heldBy'>): boolean =>
@@ -101,7 +101,7 @@ export const isReleased = (lease: Pick<StateHead, 'heldBy'>): boolean =>
 /** Whether a person's lock is on the order, or its end has not been written yet. */
 export const hasLock = ({ heldBy }: Pick<StateHead, 'heldBy'>): boolean => isReleased({ heldBy }) || lockHolderOf({ heldBy }) !== undefined;
 
-/** Whether a person's lock lasts. A lock that was given up is over for a slow clock, too. */
+/** Whether a person's lock lasts. A lock that the person gave up is over even by a slow clock. */
 export const isLocked = (lease: Pick<StateHead, 'heldBy' | 'heldUntil'>, now: number): boolean =>
   lockHolderOf(lease) !== undefined && (lease.heldUntil ?? 0) > now;
 

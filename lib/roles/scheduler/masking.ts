@@ -10,22 +10,22 @@ import { addFacts, type Draft } from './draft.ts';
  */
 export function noteMasked(before: Draft, after: Draft, requestId: string, fault: Fault | undefined): Draft {
   const { activities, recovering } = before.instance.state;
-  // Nearly every reply comes without a recovery.
+  // Nearly every reply comes while no recovery runs.
   if (recovering === undefined || !fault || after === before || after.needs !== undefined) return after;
   const path = stepOfRequest(before.record.orderId, requestId);
   if (path === undefined || activities[path]?.status !== 'Canceling') return after;
   return addFacts(after, [{ type: 'FaultMasked', path, fault, maskedBy: recovering }]);
 }
 
-/** A recovery at work. */
+/** A recovery that is not over. */
 export interface Mask {
-  /** The activity that is recovered. */
+  /** The path of the activity that is recovered. */
   readonly by: string;
   /** Whether the recovery undoes a step, or has it run again. */
   readonly covers: (path: string) => boolean;
 }
 
-/** Returns the recovery at work; undefined if there is none. */
+/** Returns the recovery that is not over; undefined if there is none. */
 export function maskIn({ instance: { state }, loaded: { program } }: Draft): Mask | undefined {
   const { recovering } = state;
   if (recovering === undefined) return undefined;

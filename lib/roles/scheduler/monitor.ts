@@ -7,8 +7,8 @@ import { subjectOf } from '#ports/records';
 import { applyEvent, type Draft } from './draft.ts';
 
 /**
- * The monitor (WSEHF): stops an order in the write that leaves the normal course, although no step has failed. It sees a step that begins
- * to write an object on which another step of the order is at work.
+ * The monitor (WSEHF): stops an order although no step has failed, if a step begins to write an object that another step at work writes,
+ * too. The same write that requests the step stops the order.
  */
 export function monitor(draft: Draft): Draft {
   const { loaded, instance, record } = draft;

@@ -8,7 +8,7 @@ import type { TaskWatch } from './task-watches.ts';
 import { type Beginning, newTransition } from './transition.ts';
 import type { Loaded, PlannedWrite, Settings } from './types.ts';
 
-/** The part of an order that the one which replaces it takes over. */
+/** The data that a new order takes over from the order that it replaces. */
 export interface Inherited {
   readonly watches?: readonly TaskWatch[];
 }

@@ -12,8 +12,8 @@ import { wholeJournal } from './step-report.ts';
 type Done = Extract<StoredEntry, { type: 'ActivityClosed' | 'LateResult' }>;
 
 /**
- * Notes which objects the steps that were done by this write have read and written: in the journal, and in the outbox for the records of
- * each object. A canceled step that was done after all counts too. Steps of operations that declare no objects cost nothing (F-151).
+ * Notes which objects each step has read and written, in the write that records that the step is done: in the journal, and in the outbox
+ * for the records of each object. A canceled step that was done after all counts too. Steps of operations that declare no objects cost nothing (F-151).
  */
 export function noteObjects(draft: Draft): Draft {
   const { loaded, instance } = draft;

@@ -44,13 +44,13 @@ export interface Examined {
 /** Reads orders and plans their transitions. It writes nothing but a stand-in for a missing state. */
 export interface Orders {
   /**
-   * Resolves to undefined if the order does not exist. Rejects with UnreadableRecordError. A missing state is replaced by one that cannot be
-   * read.
+   * Resolves to undefined if the order does not exist. Rejects with UnreadableRecordError if its record cannot be read. Replaces a missing
+   * state by a stand-in, which cannot be read either.
    */
   load(orderId: string): Promise<Loaded | undefined>;
   /**
-   * Rebuilds an order exactly from its journal, if the instance cannot be read. Rejects with UnreadableRecordError if the journal does not
-   * tell how the order stood. `asked`: the person who wants it. An order that is in Error only because it could not be read then goes on.
+   * Rebuilds an order, whose instance cannot be read, exactly from its journal. Rejects with UnreadableRecordError if the journal does not
+   * tell how the order stood. `asked`: the person who wants it: then an order goes on that is in Error only because it could not be read.
    */
   refold(orderId: string, asked?: { readonly by: string; readonly reason: string }): Promise<Loaded | undefined>;
   /** Reads an order and folds its journal, whether its instance can be read or not. */
@@ -150,7 +150,7 @@ function freed(record: StateRecord, { state: { phase } }: Instance): StateRecord
 
 const reasonCharactersMax = 500;
 
-/** Returns the reason of an error about an instance that its journal does not tell. */
+/** Returns the reason for the error about a damaged instance that its journal cannot rebuild. */
 const damaged = (reason: string): string =>
   `its instance is damaged and cannot be rebuilt: ${reason.slice(0, reasonCharactersMax).replace(/\.$/, '')}`;
 

@@ -2,7 +2,7 @@ import type { OutboxEntry, StateRecord } from '#ports/records';
 import { allSettledOrThrow } from '#ports/util/all-settled';
 import { compareAndSet } from '#ports/util/compare-and-set';
 import { decodeInstance, journal } from './instance.ts';
-import { isUndeliverable, noticesOf, sendEntries, undeliverable } from './outbox.ts';
+import { isUndeliverable, sendEntries, undeliverableAlerts, undeliverableFacts } from './outbox.ts';
 import { type Paged, pagedOut } from './paging.ts';
 import { outstandingRequests } from './resend.ts';
 import { openEntries, portsFor, type Sending, type SendingPorts } from './sending.ts';
@@ -28,8 +28,8 @@ export function outboxThenSend(ports: SendingPorts): Sending {
   }
 
   /**
-   * Sends what follows from a stored write: the outbox first, then the requests. Announcements that the event bus has just
-   * refused (`tried`) are sent with the next write. Status messages are sent again now, because they must keep their order.
+   * Sends what follows from a stored write: the outbox first, then the requests. Entries that `prepare` could not send (`tried`)
+   * wait for the next write. Only status messages are sent again now, because they must keep their sequence.
    */
   async function sendAfter(saved: Loaded, planned: Requests, tried: ReadonlySet<string> = new Set()): Promise<void> {
     let { record } = saved;
@@ -63,8 +63,8 @@ export function outboxThenSend(ports: SendingPorts): Sending {
       const { instance, ...pages } = pagedOut(loaded, planned.instance);
       await pageOut(loaded, pages);
       return {
-        instance: journal(instance, undeliverable(givenUp), now),
-        outbox: [...kept, ...added, ...noticesOf(loaded.record, givenUp, now)],
+        instance: journal(instance, undeliverableFacts(givenUp), now),
+        outbox: [...kept, ...added, ...undeliverableAlerts(loaded.record, givenUp, now)],
         sentWithWrite: { messages: [], announcements: [] },
         async send(saved) {
           await sendAfter(saved, planned, new Set(kept.map(({ id: tried }) => tried)));

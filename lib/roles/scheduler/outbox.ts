@@ -121,7 +121,7 @@ function announcedBy(entry: OutboxEntry): readonly Announcement[] {
   return isCauseEntry(entry) ? announcementsOf(entry) : [];
 }
 
-/** The time after which messages to a missing client queue are given up, so that they do not keep the order busy. */
+/** The time after which an unsent status message is given up, so that a missing client queue does not keep the order busy. */
 const undeliverableMs = 900_000;
 
 type StatusEntry = Extract<OutboxEntry, { kind: 'status' }>;
@@ -129,11 +129,11 @@ type StatusEntry = Extract<OutboxEntry, { kind: 'status' }>;
 export const isUndeliverable = (entry: OutboxEntry, now: number): entry is StatusEntry =>
   entry.kind === 'status' && entry.unproven === true && now - Date.parse(String(entry.message['at'])) >= undeliverableMs;
 
-export const undeliverable = (givenUp: readonly StatusEntry[]): readonly OrderFact[] =>
+export const undeliverableFacts = (givenUp: readonly StatusEntry[]): readonly OrderFact[] =>
   givenUp.map(({ channel }) => ({ type: 'ResponseUndeliverable', channel }));
 
 /** Returns an alert about undeliverable status messages. The order continues, but its client receives nothing. */
-export const noticesOf = (
+export const undeliverableAlerts = (
   { orderId, submittedAt, processState, failureCount }: StateRecord,
   [first]: readonly StatusEntry[],
   now: number,

@@ -18,6 +18,7 @@ const tailBytesMax = 1024;
  * the loaded record and are stored under its rev. A host that loses the race for this write has stored the same pages.
  */
 export function pagedOut({ program, record, instance: before, rebuilt }: Loaded, after: Instance): Paged {
+  // A rebuilt instance may differ from the one of another host, and so would its pages.
   if (rebuilt || record.blob.length <= tailBytesMax) return { instance: after };
   const page = fullTailOf(before);
   const undo = pageOut(program, before.state, after.state, record.rev);

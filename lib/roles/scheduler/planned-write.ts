@@ -101,6 +101,7 @@ function announceTerminated(draft: Draft, fault: Fault): Draft {
 
 function alertBlocked(draft: Draft, detailType: DetailType, id: string, fault: Fault): Draft {
   const { instance, record } = draft.loaded;
+  // The supervisor may have moved the record of a running order to Error already.
   const before = instance.state.phase === 'running' ? 'Processing' : record.processState;
   return alert(draft, detailType, { id, fault: summaryIn(draft, fault), before, after: 'Error', failureCount: failureCountOf(draft) });
 }

@@ -14,8 +14,8 @@ const slotMs = 1000;
 const slotsMax = 60;
 
 /**
- * Returns the delay of a requeued message. Delays are spread over one second for every ten active activities, because
- * each of them may have a reply under way. After each write fewer activities are left, so later delays are shorter.
+ * Returns the delay of a requeued message. Delays are spread over one second for every ten active activities, up to a minute,
+ * because each of them may have a reply under way. After each write fewer activities are left, so later delays are shorter.
  */
 export function postponedMs(name: string, activities: number): number {
   const slots = Math.max(1, Math.min(slotsMax, Math.ceil(activities / togetherMax)));

@@ -1,7 +1,7 @@
 import type { StateRecord } from '#ports/records';
 import { readableInstance, type StoredEntry, salvagedTail } from './instance.ts';
 
-/** Returns the newest lines of the journal, also those of a damaged record that can be told apart; undefined if lines may be missing. */
+/** Returns the newest lines of the journal, even of a damaged record; undefined if some of them cannot be read. */
 export function readableTail(record: StateRecord): readonly StoredEntry[] | undefined {
   const instance = readableInstance(record);
   if (instance) return instance.tail;

@@ -17,7 +17,7 @@ import { watchInstruction } from './task-watches.ts';
 
 /**
  * Opens an exception and a task for each cause that has come up, and closes those of the causes that are gone. Comparing states, rather
- * than following events, also covers what the supervisor did, and orders of an earlier program.
+ * than following events, also covers what the supervisor did, and orders of an older release.
  */
 export function recordCauses(draft: Draft): Draft {
   const causes = causesOf(draft);
@@ -29,13 +29,13 @@ export function recordCauses(draft: Draft): Draft {
   return causes.filter((cause) => !isKnown(cause)).reduce(open, gone.reduce(close, draft));
 }
 
-/** Whether an order stays stopped: nobody has decided about it. Exceptions that came from outside meanwhile stay open as long. */
+/** Whether an order stays in Error, suspended or in an undo, and nobody has decided about it. Its reports stay open meanwhile. */
 const standsStill = ({ record, instance: { state }, decidedBy }: Draft): boolean =>
   state.phase !== 'closed' &&
   (decidedBy === undefined || decidedBy.leavesTasks === true) &&
   (record.processState === 'Error' || record.suspended || state.ending !== undefined);
 
-/** Whether an order had ended before this write. An exception that is reported after the end stays open until a person decides about it. */
+/** Whether the order had ended before this write, and no person decides now. A report after the end stays open until a person decides. */
 const isReportedLater = ({ loaded, decidedBy }: Draft): boolean => loaded.instance.state.phase === 'closed' && decidedBy === undefined;
 
 function open(draft: Draft, cause: Cause): Draft {
@@ -82,7 +82,7 @@ export function detectionOf(
   ];
 }
 
-/** Returns what needs a person at the end of a transition: the fault of an order in Error, and every undo that keeps failing. */
+/** Returns what needs a person at the end of a transition: the fault of an order in Error, each failing undo, and the tasks of rules. */
 function causesOf(draft: Draft): readonly Cause[] {
   return [...errorOf(draft), ...stuckUndosOf(draft), ...tasksOfRules(draft)];
 }
@@ -118,7 +118,7 @@ function stuckUndosOf(draft: Draft): readonly Cause[] {
   );
 }
 
-/** Returns the last fault of a failing undo; the journal has it. */
+/** Returns the last fault of a failing undo, from the newest lines of the journal. Without one there, its agent did not answer. */
 function undoFaultOf({ instance }: Draft, path: string): Fault {
   const last = instance.tail.findLast((fact) => fact.type === 'UndoFailed' && fact.path === path && fact.fault);
   const fault = last?.type === 'UndoFailed' ? last.fault : undefined;

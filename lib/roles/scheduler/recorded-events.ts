@@ -26,11 +26,11 @@ export interface Recorded {
   readonly event?: RecordedEvent;
   /** The events after this line that changed the state without a line of their own. */
   readonly further?: readonly RecordedEvent[];
-  /** The changes of the write that ends with this line to the instance, beside its state. Null: the field was removed. */
+  /** Changes to the instance, beside its state, by the write whose last line this is. Null: the field was removed. */
   readonly also?: { readonly [field: string]: Json };
 }
 
-/** The version of the journal that keeps events. Orders of an older program have no version. */
+/** The version of the journal that keeps events. Orders of an older release have no version. */
 export const journalVersion = 2;
 
 export const knownOf = ({ program, order, record }: Pick<Loaded, 'program' | 'order' | 'record'>): Known => ({
@@ -55,7 +55,7 @@ export function recordEvent(draft: Draft, { event, before, facts, budget }: Appl
   const essential = essentialEvent(known, before, event, first);
   if (first && !budget && isDeepStrictEqual(impliedEvent(known, before, first), essential)) return draft;
   const recorded: RecordedEvent = { ...essential, ...(budget ? { budget } : {}) };
-  return { ...draft, instance: first ? withEvent(draft.instance, facts.length, recorded) : withThen(draft, recorded) };
+  return { ...draft, instance: first ? withEvent(draft.instance, facts.length, recorded) : withFurther(draft, recorded) };
 }
 
 /** Adds an event to the first of its facts, which are the last lines. */
@@ -65,7 +65,7 @@ function withEvent(instance: Instance, facts: number, event: RecordedEvent): Ins
 }
 
 /** Adds an event without facts to the last line of this write, or to a line of its own. */
-function withThen(draft: Draft, event: RecordedEvent): Instance {
+function withFurther(draft: Draft, event: RecordedEvent): Instance {
   const { last, instance } = lastLine(draft);
   const { further = [], at } = last;
   const timed = at === draft.now ? event : { ...event, at: draft.now };
@@ -81,7 +81,7 @@ function lastLine({ instance, loaded, now }: Draft) {
   return { last, instance: lined };
 }
 
-/** Fields that are not recorded in this way: a rebuild derives them from the journal itself. */
+/** Fields that `also` never has: a rebuild derives them from the journal itself. */
 const ownFields: ReadonlySet<string> = new Set(['state', 'tail', 'seq', 'lastRequested', 'pagedKeys'] satisfies (keyof Instance)[]);
 
 /** Adds to the last line of a write what it changed in the instance beside its state. */

@@ -14,7 +14,7 @@ export const faultOf = ({ type, message, path, data }: Report): Fault => ({
   ...(path === undefined ? {} : { source: path }),
 });
 
-/** Records an exception of an order that stays as it is. `by`: the person who reported it. */
+/** Records an exception, and leaves the order as it is. `by`: the person who reported it. */
 export function recorded(draft: Draft, fault: Fault, causedBy?: string, by = draft.reported?.by): Draft {
   const seq = (draft.record.causes ?? 0) + 1;
   return recordDetected(addFacts(draft, detectionOf(draft, causeOf(draft, '', fault), seq, [], by)), fault, causedBy);

@@ -15,7 +15,7 @@ type Recovery = { readonly event: EventContent } | { readonly refusal: string };
 
 const isOfOrder = ({ path }: RecoverAction): boolean => path === undefined || path === rootPath;
 
-/** Whether an action reads what the journal says, and the journal is not there yet. */
+/** Whether an action reads what the journal says, and the journal has not been read yet. */
 export const needsJournal = ({ loaded }: Draft, action: DecidedAction): boolean =>
   action.kind === 'recover' && !isOfOrder(action) && !loaded.pages;
 

@@ -104,7 +104,7 @@ function readsSecret(text: string, name: string, pointers: readonly string[]): b
   return pointers.some((pointer) => `${pointer}/`.startsWith(`${read}/`) || `${read}/`.startsWith(`${pointer}/`) || pointer.includes('*'));
 }
 
-/** Returns the parts of a fault that people see. The caller has removed its secrets. */
+/** Returns the parts of a fault that people see. Its secrets must have been removed before. */
 export const summaryOf = ({ type, class: faultClass, message, permanent, source, data }: Fault): FaultSummary => ({
   type: shortType(type),
   class: faultClass,

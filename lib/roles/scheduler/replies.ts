@@ -23,7 +23,11 @@ export function isFromItsAgent(
 }
 
 /** Whether a reply's output matches the schema of its operation. The scheduler ignores an invalid reply. */
-export function isValid({ program, record }: Loaded, { requestId, agent, reply }: IncomingReply, { isValidOutput }: Settings): boolean {
+export function hasValidOutput(
+  { program, record }: Loaded,
+  { requestId, agent, reply }: IncomingReply,
+  { isValidOutput }: Settings,
+): boolean {
   if (reply.status !== 'succeeded') return true;
   const node = nodeAt(program, stepOfRequest(record.orderId, requestId) ?? '');
   return isRemote(node) && (agent === workflowsAgent || isValidOutput(agent, node.operation, reply.output));

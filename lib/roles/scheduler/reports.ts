@@ -1,5 +1,5 @@
 import { withException, withKey } from '#roles/operator/idempotency';
-import { addFacts, applyEvent, current, type Draft, lock } from './draft.ts';
+import { addFacts, applyEvent, current, type Draft, takeClaim } from './draft.ts';
 import { enterError } from './planned-write.ts';
 import { causeOf, detectionOf } from './record-causes.ts';
 import { faultOf, recorded } from './recorded-reports.ts';
@@ -26,5 +26,5 @@ export function report(draft: Draft, { report: given, key }: Extract<Incoming, {
   }
   if (isStopped || phase !== 'running' || ending) return recorded(noted, fault, causedBy);
   // An order that the supervisor took from its scheduler has no claim. It is claimed first, so that all that follows has an epoch.
-  return applyEvent(record.lockedBy === null ? lock(noted) : noted, { type: 'reported', fault });
+  return applyEvent(record.lockedBy === null ? takeClaim(noted) : noted, { type: 'reported', fault });
 }

@@ -37,14 +37,14 @@ export interface SchedulerOptions {
   /** Returns the people for whom the tasks of a workflow are. */
   readonly peopleFor?: PeopleFor;
   /**
-   * Called for each order that is blocked by an unhandled fault, as the event `workflowTerminated` says (F-62). The scheduler logs its errors.
+   * Called for each order that is blocked by an unhandled fault, as the event `workflowTerminated` says (F-62). The scheduler logs the errors of this function.
    */
   readonly onTerminated?: (orderId: string, record: StateRecord) => void;
-  /** Called for each order that a write of this host blocks or ends. The scheduler logs its errors. */
+  /** Called for each order that a write of this host blocks or ends. The scheduler logs the errors of this function. */
   readonly onRest?: (loaded: Loaded) => void;
   /** Counts the orders that this host ends, for a store that cannot count finished orders. */
   readonly finished?: { readonly ended: () => Promise<void> };
-  /** Called for each order whose record cannot be processed. The scheduler logs its errors. */
+  /** Called for each order whose record cannot be processed. The scheduler logs the errors of this function. */
   readonly onServiceException?: (orderId: string, error: Error) => void;
 }
 

@@ -2,7 +2,7 @@ import { type Json, utf8Bytes } from '#core/data/json';
 import type { ActivityState } from '#core/data/state';
 
 /**
- * The stored form of a step that waits for its reply. `since` is the time of the request, and `forMs` leads to its deadline.
+ * The stored form of a step that waits for its reply. `since` is the time of the request, and `forMs` the time from then to its deadline.
  * A wide loop consists mostly of such steps, and DynamoDB bills their bytes at each write.
  */
 type Short = readonly [generation: number, attempt: number, epoch: number, since: number, forMs: number, mode?: 'cancel'];

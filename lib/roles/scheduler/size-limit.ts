@@ -61,8 +61,8 @@ export function refuseImpossible({ record, overflow }: Fitted): void {
 const journalBytesOf = (overflow: readonly Page[]): number => overflow.reduce((sum, page) => sum + utf8Bytes(page), 0);
 
 /**
- * Returns the stored bytes, or 0 for a blob that is too short to reach the limit. A UTF-16 unit has at most three bytes,
- * and a short form at least a sixth of its long form.
+ * Returns the stored bytes, with all steps in their long form; 0 for a blob that is too short to reach the limit. A UTF-16 unit has at
+ * most three bytes, and a short form at least a sixth of its long form.
  */
 function bytesOf(record: StateRecord, { state }: Instance): number {
   return record.blob.length * 6 < limits.stateBytesMax ? 0 : storedBytesOf(record) + savedBytes(state.activities);

@@ -59,7 +59,7 @@ export function storedJournal(pages: readonly Page[], tail: readonly StoredEntry
 
 /**
  * Returns the progress of each step in the order of the definition, from the journal and the state. Includes steps that
- * have not started; a step in a loop is listed once for each iteration.
+ * have not started; a step in a loop is listed once for each turn.
  */
 export const stepsOf = (program: Program, journal: readonly JournalEntry[], state: State | undefined): readonly StepReport[] =>
   listed(program, journal, state, isRemote).flatMap(({ path, name, node, progress }) =>
@@ -113,7 +113,7 @@ function listed(
     // An undo is listed once the journal mentions it.
     const done = isUndoPath(nodePath) ? nodes.get(undonePath(nodePath)) : undefined;
     return (turns.get(nodePath) ?? (done ? [] : [nodePath])).map((path) => {
-      const { question, wasBlocked: _, ...course } = alive(courses.get(path) ?? notStarted, state?.activities[path]?.status);
+      const { question, wasBlocked: _, ...course } = withStatus(courses.get(path) ?? notStarted, state?.activities[path]?.status);
       const progress = { ...course, answeredAt: course.answeredAt ?? answerTimeOf(course) };
       return { path, name: done ? `undo of ${done.name}` : node.name, node, progress, question };
     });
@@ -203,5 +203,5 @@ const answerTimeOf = ({ requestedAt, closedAt, result }: Progress): number | nul
   requestedAt !== null && (result === 'Succeeded' || result === 'Compensated') ? closedAt : null;
 
 /** Sets the status of an active activity, which is newer than the journal. */
-const alive = (course: Course, status: Status | undefined): Course =>
+const withStatus = (course: Course, status: Status | undefined): Course =>
   status === undefined ? course : { ...course, status, result: null, closedAt: null };

@@ -58,8 +58,8 @@ function dealWithExhaustion(draft: Draft): Draft {
 }
 
 /**
- * Passes the present time to the core, so that activities that are due continue. If the supervisor has put off steps of one agent, the write
- * gives the order the deadline of its other steps.
+ * Passes the present time to the core, so that activities that are due continue. If the supervisor has put off the steps of one agent, and the
+ * present deadline is an earlier one (`untilWake`), the write gives the order the deadline of its other steps.
  */
 export function wake(draft: Draft): Draft {
   const { processState, nextDueFor, nextDueAt } = draft.record;

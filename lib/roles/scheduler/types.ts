@@ -35,8 +35,10 @@ export type Incoming = { readonly id: string } & (
   | { readonly type: 'unattended'; readonly seq: number; readonly why: UnattendedReason; readonly group: string }
   /** The caller of this order has it undone. */
   | { readonly type: 'compensate' }
-  /** `key`: see `callKey`. A repeated API call with this key changes nothing. */
-  /** `past`: what the journal says, for kinds that read it. `solution`: the one that gave the instruction, or that was made of it. */
+  /**
+   * `key`: see `callKey`. A repeated API call with this key changes nothing. `past`: what the journal says, for the kinds of instructions that
+   * read it. `solution`: the one that gave the instruction, or that was made from it.
+   */
   | {
       readonly type: 'instruction';
       readonly instruction: Instruction;
@@ -59,11 +61,11 @@ export interface Loaded {
   readonly instance: Instance;
   /** Set if the instance was rebuilt from the journal. Another host may have stored other pages under the same rev. */
   readonly rebuilt?: true;
-  /** The version that the order had, if it moves to the one of `program`. */
+  /** The version of the workflow that the order had, if the order moves to the one of `program`. */
   readonly migratedFrom?: number;
   /** Undo pages that were read because a plan needed them. */
   readonly undoPages?: UndoPages;
-  /** The journal outside of the instance, if rules read outputs that the state does not keep. */
+  /** The pages of the journal, read only if a plan needs them: see `NeedsPage`. */
   readonly pages?: readonly Page[];
 }
 
@@ -89,7 +91,7 @@ export interface Settings {
 /** The use of a rule in a plan, to be counted after its write. */
 export interface RuleHit {
   readonly ruleId: string;
-  /** Whether the rule acted. A rule in dry-run does not. */
+  /** Whether the rule acted. A rule in dry-run does not act, nor does one that fails or is stopped. */
   readonly acted: boolean;
 }
 
@@ -118,7 +120,7 @@ export interface RuleUse {
 
 /** One write of an order, and the messages to send after it. */
 export interface PlannedWrite {
-  /** The record without rev, writeId and blob: `save` adds them. */
+  /** The new record. Its rev, write ids, outbox, deadline and blob are not final: the writer sets them. */
   readonly record: StateRecord;
   readonly instance: Instance;
   readonly requests: readonly RequestCommand[];

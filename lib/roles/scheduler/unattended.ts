@@ -13,7 +13,7 @@ import type { Incoming } from './types.ts';
 
 /**
  * Applies the message that nobody has taken the task of the question for which the order waits (F-177). This is an exception of its own,
- * about which the rules decide. If no rule ends the question, the exception joins its task. A message that comes twice changes nothing.
+ * about which the rules decide. If no rule ends the question, the exception joins the task of the question. A message that comes twice changes nothing.
  */
 export function unattended(draft: Draft, { id, seq, why, group }: Extract<Incoming, { type: 'unattended' }>): Draft {
   const { blocked, ending } = draft.instance.state;

@@ -7,8 +7,8 @@ import { isStopped } from './deadlines.ts';
 /** Pause before unsent requests are sent again: a queue that refuses messages usually recovers within seconds. */
 const soonMs = 5_000;
 
-/** Deadlines at which the supervisor would count a step as late although its request was never sent. */
-const marked: ReadonlySet<DueFor['kind']> = new Set(['step', 'claim', 'timer', 'outbox']);
+/** Kinds of deadlines that a mark replaces by an earlier one. Otherwise a step could count as late although its request was never sent. */
+const replaceable: ReadonlySet<DueFor['kind']> = new Set(['step', 'claim', 'timer', 'outbox']);
 
 /** Whether the requests of the last write could not be sent, and no redelivery will send them. */
 export const isUnsent = ({ nextDueFor }: Pick<StateHead, 'nextDueFor'>): boolean => nextDueFor?.kind === 'unsent';
@@ -33,7 +33,7 @@ export async function markUnsent(written: StateRecord, ports: MarkPorts): Promis
 /** Marks the order, unless it was written since: that write has sent its own requests. */
 async function mark({ orderId, writeIds }: StateRecord, { store, clock }: MarkPorts): Promise<void> {
   const head = await store.head(orderId);
-  if (!head || head.nextDueAt === null || head.nextDueFor === null || !marked.has(head.nextDueFor.kind)) return;
+  if (!head || head.nextDueAt === null || head.nextDueFor === null || !replaceable.has(head.nextDueFor.kind)) return;
   // A suspended order requests nothing, and its outbox has a deadline of its own.
   if (isStopped(head)) return;
   if (head.writeIds.at(-1)?.id !== writeIds.at(-1)?.id) return;

@@ -22,7 +22,7 @@ export interface WriterOptions extends SendingPorts {
   readonly telemetry: Telemetry;
   readonly hostId: string;
   readonly onTerminated?: (orderId: string, record: StateRecord) => void;
-  /** Called for each order that a write of this host blocks or ends. The scheduler logs its errors. */
+  /** Called for each order that a write of this host blocks or ends. The scheduler logs the errors of this function. */
   readonly onRest?: (loaded: Loaded) => void;
   readonly rules?: { readonly count: (order: RuledOrder, use: RuleUse) => Promise<void> };
   /** Counts the orders that this host ends. */
@@ -54,6 +54,7 @@ export interface Writer {
   readonly sendAgain: Sending['sendAgain'];
 }
 
+/** The record keeps the ids of so many writes. A write whose answer was lost is refused when it is repeated, but finds its id there. */
 const writeIdsKept = 4;
 
 export function createWriter(options: WriterOptions): Writer {
@@ -128,8 +129,8 @@ export function createWriter(options: WriterOptions): Writer {
 }
 
 /**
- * Ends a lock whose time is over, in a write of its own before the messages that came during it are sent. Clocks differ: a slower host may
- * still keep a message, and finds out by this write that it has to send it. `lost`: the planned write has to be planned again.
+ * Ends a lock whose time is over, in a write of its own before the messages that came during it are sent. Clocks differ: a host whose clock
+ * is behind may still keep a message, and finds out by this write that it must send the message. `lost`: the write must be planned again.
  */
 async function endLock(options: WriterOptions, { record, instance }: Loaded, planned: PlannedWrite): Promise<'lost' | undefined> {
   const { store } = options;
