@@ -36,7 +36,7 @@ export interface AgentOptions {
 }
 
 interface ServeOptions {
-  /** The signal that aborts when the process stops. */
+  /** Aborts when the process stops. */
   readonly signal?: AbortSignal;
   /** Message group of the request. Its reply and its heartbeats carry the same group. */
   readonly group?: string;
@@ -44,7 +44,7 @@ interface ServeOptions {
   readonly redelivered?: boolean;
 }
 
-/** Server of one agent's requests. It replies on the reply queue before `completeBy`, or not at all. */
+/** Server of one agent's requests. It replies on the reply queue before the deadline of the request, or not at all. */
 export interface Agent {
   (request: Request, options?: ServeOptions): Promise<void>;
   /** Notes that a batch of messages has arrived. */
@@ -95,7 +95,7 @@ export function createAgent(
     const { deadline, heartbeat } = work;
     try {
       const result = !guard.isClosed && (await guard.isShut(calledFor(work))) ? busy : await execute(work, tools);
-      // The agent does not reply after the deadline: another request may be at work by now, and only its reply counts (SAS).
+      // The agent does not reply after the deadline: a later attempt may have begun by now, and only its reply counts (SAS).
       if (deadline.isOver()) {
         telemetry.count('expired');
         telemetry.log('info', 'stopped expired request without a reply', { orderId, requestId, agent: name });
@@ -164,8 +164,8 @@ function createErrorReports(report: ReportTrouble) {
 }
 
 /**
- * Returns a request for its own queue, with a growing delay. Returns undefined after its deadline: then the supervisor takes over. It
- * knows of the outage, moves the order's deadline and has the request sent again in its turn.
+ * Returns a request for its own queue, with a growing delay. Returns undefined if the delay would pass its deadline: the supervisor then
+ * moves the order's deadline because of the outage, and later has the step requested again.
  */
 function requeued(request: Request, now: number, random: number): Pick<Outgoing, 'body' | 'delayMs'> | undefined {
   const times = (request.requeued ?? 0) + 1;

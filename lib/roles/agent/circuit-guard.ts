@@ -6,7 +6,7 @@ import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-lim
 import { type CalledFor, Outcomes } from './outcomes.ts';
 import { createRetryBudget, type RetryBudget } from './retry-budget.ts';
 
-/** Permission for one call of the service. The caller reports the result through exactly one of its methods. */
+/** Permission for one call of the service. The agent reports the result through exactly one of the methods. */
 export interface Permit {
   /** The call tests whether the service is back: all others wait for its result. */
   readonly isProbe: boolean;
@@ -14,7 +14,7 @@ export interface Permit {
   answered(): Promise<void>;
   /** The service did not answer, or is temporarily unavailable. */
   failed(): Promise<void>;
-  /** The agent gave up the call, so the result says nothing about the service. */
+  /** The result says nothing about the service: the agent gave up the call, or the operation has a programming error. */
   release(): void;
 }
 
@@ -34,7 +34,7 @@ const slowFactor = 3;
 /** Shorter usual durations count as this one, so that a few slow calls of a fast service are normal. */
 const usualMinMs = 1_000;
 
-/** The moment before an access of the store. The answer says nothing about later changes, however late the process continues. */
+/** The moment before an access of the store. What the access finds says nothing about later changes, even if the process stands still. */
 interface Moment {
   readonly at: number;
   readonly rests: number;
@@ -61,7 +61,7 @@ export class CircuitGuard {
   private readonly outcomes = new Outcomes();
   /** Moving average of the duration of an answered call. */
   private usualMs: number | undefined;
-  private atWork = 0;
+  private callsUnderWay = 0;
   /** The record as last read, even if it is closed. Its `rev` fences the next write. */
   private last: Breaker | undefined;
 
@@ -112,12 +112,12 @@ export class CircuitGuard {
     return this.phaseNow() === 'open' && !mayProbe(this.known, call.client, clock.now());
   }
 
-  /** Returns a permit, or undefined if the service may not be called now. A retry uses up budget. */
+  /** Returns a permit, or undefined if the service may not be called now. A retry uses up budget, unless the service is just recovering. */
   async acquirePermit(call: CalledFor, { repeated }: { readonly repeated: boolean }): Promise<Permit | undefined> {
     if (await this.isShut(call)) return undefined;
     const phase = this.phaseNow();
     if (phase === 'open') return (await this.probes(call)) ? this.permit(call, true) : undefined;
-    if (phase === 'half-open' && !this.limit.allows(this.atWork)) return undefined;
+    if (phase === 'half-open' && !this.limit.allows(this.callsUnderWay)) return undefined;
     if (phase === 'closed') this.known = undefined;
     if (repeated && phase === 'closed' && !this.retries.spend()) return undefined;
     return this.permit(call, false);
@@ -129,11 +129,11 @@ export class CircuitGuard {
     let isOver = false;
     const once = (): boolean => {
       const first = !isOver;
-      if (first) this.atWork -= 1;
+      if (first) this.callsUnderWay -= 1;
       isOver = true;
       return first;
     };
-    this.atWork += 1;
+    this.callsUnderWay += 1;
     return {
       isProbe,
       answered: async () => {

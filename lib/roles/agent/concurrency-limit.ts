@@ -7,7 +7,7 @@ export interface ConcurrencyLimit {
   allows(callsAtWork: number): boolean;
   /** Raises the limit after an answer. */
   raise(): void;
-  /** Whether fewer calls than now would still be at least one. */
+  /** Whether the limit is above one call, the lowest limit. */
   canLower(): boolean;
   /** Halves the limit, once for all calls that fail together; returns whether it did. */
   lower(): boolean;

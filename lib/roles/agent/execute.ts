@@ -30,20 +30,20 @@ export async function execute(work: Work, tools: ExecuteTools): Promise<Answer> 
   return withRetries(work, async (_, repeated) => resultOf(await inTime(run(repeated), work.deadline), operation), tools);
 }
 
-/** Returns a refusal by the agent itself. It does not rule out that an earlier request had the effect. */
+/** Returns a refusal by the agent itself. `outcomeUnknown`: an earlier request may have had the effect. */
 const refused = (message: string, outcomeUnknown: boolean): Result =>
   failed({ type: 'RequestRefused', message, permanent: true, ...(outcomeUnknown ? { outcomeUnknown } : {}) });
 
 /**
- * Returns the reply to a request for an unknown operation. The failure is not permanent: the scheduler knows the operation, so the
- * two run different versions of the app during a rollout.
+ * Returns the reply to a request for an unknown operation. The failure is not permanent: the scheduler knows the operation, so it
+ * and the agent run different versions of the app during a rollout.
  */
-export const notHere = ({ operation, confirming: settling }: Request, agent: string): Result =>
+export const notHere = ({ operation, confirming }: Request, agent: string): Result =>
   failed({
     type: 'RequestRefused',
     message: `The agent ${agent} has no operation "${operation}".`,
     permanent: false,
-    ...(settling ? { outcomeUnknown: true } : {}),
+    ...(confirming ? { outcomeUnknown: true } : {}),
   });
 
 const notDone = failed({ type: 'NotDone', message: 'The service has no record that this step was done.', permanent: true });
@@ -76,7 +76,7 @@ type Run = (repeated: boolean) => Promise<unknown>;
  */
 async function once(work: Work, run: Run | Result, tools: ExecuteTools): Promise<Answer> {
   const { agent, request, operation, deadline, stopping, canceled } = work;
-  // After the deadline the intent is not recorded either: the next request may be at work already.
+  // After the deadline the intent is not recorded: a later attempt may have begun already.
   if (deadline.isOver()) return undefined;
   const note = await tools.intents.recordIntent(request);
   if (note.outcome === 'refused') {
@@ -101,7 +101,7 @@ async function once(work: Work, run: Run | Result, tools: ExecuteTools): Promise
       const isStopped = stopping?.aborted === true;
       if (isStopped || canceled.aborted || isProgrammingError(error)) permit.release();
       else await permit.failed();
-      // A host that stops leaves the operation at work, so the agent must not answer that it was canceled.
+      // A host that stops leaves the operation running, so the agent must not answer that it was canceled.
       if (canceled.aborted && !isStopped) return givenUp;
       const result = outcomeUnknown(`${reasonOf(error)} This may have been done, so it is not tried again.`);
       if (!isStopped) reportError(error, work, { does: 'replies', result }, tools);

@@ -1,4 +1,4 @@
-/** The order and the client for which the service is called. Orders without a client share one. */
+/** The order and the client for which the service is called. Orders without a client count as those of one client. */
 export interface CalledFor {
   readonly orderId: string;
   readonly client: string | undefined;
@@ -7,8 +7,8 @@ export interface CalledFor {
 /** Failures in a row that may mean an outage. They must come from more than one order: a single bad order must not stop the others. */
 const failuresInRow = 5;
 /**
- * The number of failures, without those of the client that has the most, that shows an outage even if the service has just answered
- * somebody else.
+ * The fewest failures of the clients other than the one with the most failures. This many show an outage even if the service has just
+ * answered somebody else.
  */
 const othersMin = 2;
 /** The time for which an answer to one client shows that the service is up for others. */

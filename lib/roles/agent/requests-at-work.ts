@@ -4,7 +4,7 @@ import type { Telemetry } from '#ports/telemetry';
 import { callOf, kindOf, type Work, withoutSecrets } from './retry.ts';
 import type { ReportTrouble } from './trouble.ts';
 
-/** A request at work in this process, with the controller that cancels it. */
+/** A request that this process is serving, with the controller that cancels it. */
 export interface AtWork extends Work {
   readonly canceling: AbortController;
 }

@@ -59,7 +59,7 @@ const pauseMs: Backoff = { first: 100, longest: 5_000, jitter: [0, 1] };
 /** Whether the effect may exist under the idempotency key already. */
 export const mayBeDone = ({ request, redelivered }: Pick<Work, 'request' | 'redelivered'>): boolean => redelivered || isRepeated(request);
 
-/** Tries until the answer is definite, the attempts are used up, or the next pause would pass the deadline. */
+/** Tries until the answer is definite, the tries are used up, the next pause would pass the deadline, or the guard gives no permit. */
 export async function withRetries(
   work: Work,
   tryOnce: (permit: Permit, repeated: boolean) => Promise<Result>,
@@ -96,7 +96,7 @@ export async function withRetries(
       const { orderId, requestId } = request;
       // The service's message may quote secrets of its input, so the log has only the kind. The journal redacts the message.
       telemetry.log('debug', 'attempt failed', { orderId, requestId, agent, operation: request.operation, tried, kind: kindOf(error) });
-      await settle(permit, error);
+      await reportToGuard(permit, error);
       const next = afterError(error, work, tried, tools);
       reportError(error, work, next, tools);
       if (next.does === 'replies') return next.result;
@@ -136,7 +136,7 @@ export function reportError(error: unknown, work: Work, next: AfterError, { repo
 }
 
 /** Reports a failed try to the circuit breaker. A programming error says nothing about the service. */
-async function settle(permit: Permit, error: unknown): Promise<void> {
+async function reportToGuard(permit: Permit, error: unknown): Promise<void> {
   if (error instanceof PermanentFailure || error instanceof UnprocessableMessage) await permit.answered();
   else if (isProgrammingError(error)) permit.release();
   else await permit.failed();

@@ -84,6 +84,7 @@ const quoteCharactersMin = 8;
 function withQuotesSealed(value: Json, quotes: Quotes): Json {
   const { found, secrets, seal } = quotes;
   if (typeof value === 'string' || typeof value === 'number') {
+    // Shorter values are not among the secrets either: see `secretTexts`.
     if (String(value).length < 4) return value;
     const same = found.get(JSON.stringify(value)) ?? found.get(JSON.stringify(String(value)));
     if (same !== undefined) return same;
