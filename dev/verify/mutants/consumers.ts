@@ -38,7 +38,7 @@ export const consumers: readonly Mutant[] = [
     name: 'redelivered messages are handled together',
     why: 'a message that ends its process is counted with all the others of its batch',
     file: 'lib/roles/dead-letters/redelivered.ts',
-    find: 'await soonOver(work, ports);',
+    find: 'await aloneForAWhile(work, ports);',
     replace: '',
   },
   {

@@ -17,8 +17,8 @@ interface Batch<T> {
 
 /**
  * Handles the groups of a batch independently; the failure policy decides about each failed message. New messages are handled
- * first, all in parallel. Redelivered messages may have crashed a process, so they follow one at a time. After a recent outage
- * they are handled like new ones.
+ * first, all in parallel. Redelivered messages may have crashed a process, so they begin one after the other. After a recent
+ * outage they are handled like new ones.
  */
 export async function inGroups<T>(
   event: SQSEvent,
@@ -29,7 +29,7 @@ export async function inGroups<T>(
   const failurePolicy = createFailurePolicy(ports);
   const redelivered = new Map<string, { readonly group: T; readonly record: SQSRecord }>();
   const fresh = [...groups].map(([group, records]) => {
-    // After an outage nearly all messages are redelivered, without any crash. Handling them one at a time would take too long.
+    // After an outage nearly all messages are redelivered, without any crash. Beginning them one after the other would take too long.
     if (!ports.outages.areRecent())
       for (const record of records) if (isRedelivered(deliveryOf(record))) redelivered.set(record.messageId, { group, record });
     return { group, records: records.filter(({ messageId }) => !redelivered.has(messageId)) };
@@ -56,7 +56,7 @@ export async function inGroups<T>(
   );
 }
 
-/** Handles records together. If the content of one fails, it retries each alone to find that one. Returns those to redeliver. */
+/** Handles records together. If the handler fails on the content of one, handles each alone to find that one. Returns those to redeliver. */
 async function atOnce<T>(group: T, records: readonly SQSRecord[], batch: Batch<T>): Promise<readonly Delivery[]> {
   if (records.length === 0) return [];
   const { handle, failurePolicy, outages } = batch;

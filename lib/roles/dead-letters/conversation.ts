@@ -41,7 +41,7 @@ export function mayHaveFailed({ receiveCount, body }: Delivery): boolean {
   if (receiveCount > 1) return true;
   const { attempt, requeued, resent, type, result } = messageFieldsIn(body) ?? {};
   if (typeof attempt === 'number' && attempt > 1) return true;
-  // An agent rejects a request when its message has become a dead letter, after failures.
+  // A reply says `rejected` if its request has become a dead letter, after failures.
   return requeued !== undefined || resent !== undefined || ending.has(type) || (isObject(result) && result['status'] === 'rejected');
 }
 

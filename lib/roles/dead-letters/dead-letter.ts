@@ -40,7 +40,7 @@ export interface DeadLetter {
   readonly handling?: Handling;
 }
 
-/** An operator's action on a dead letter. If it is still there much later, the action was interrupted. */
+/** An operator's action on a dead letter. If it is still there after `handlingMs`, the action was interrupted. */
 export interface Handling {
   readonly action: 'resubmit' | 'discard';
   readonly by: string;

@@ -43,13 +43,13 @@ export interface FailureCounts {
    * for a crash.
    */
   correct(message: Message, change: CountChange, stored?: StoredFailureCount): Promise<void>;
-  /** Removes the count of a message that was given up, if the consumer keeps it itself: the dead-letter function cannot reach it. */
+  /** Removes the count of a message that was given up, if its consumer keeps counts itself: the dead-letter function cannot reach these. */
   givenUp(message: Message): Promise<void>;
 }
 
 type CountChange = (count: FailureCount | undefined) => FailureCount | undefined;
 
-/** A failure count expires this long after its last failure. */
+/** A failure count expires this long after its last write. */
 const keptForMs = 86_400_000;
 const attemptsKept = 10;
 const racesMax = 25;
@@ -135,7 +135,7 @@ export const withFailure =
     failures: (count?.failures ?? 0) + 1,
   });
 
-/** Adds the error to the attempt that began at `attempt.at`. */
+/** Adds the error to the attempt that began at `attempt.at`. If the count lacks that attempt, counts a new failure. */
 export const withReason =
   (attempt: Attempt) =>
   (count: FailureCount | undefined): FailureCount => {

@@ -6,7 +6,7 @@ import { agentOfRequests, consumerOf, queueNames } from '#ports/messages';
 import { type MessageFields, messageFieldsIn } from './conversation.ts';
 import { bodySchemaOf, inputSchemaOf } from './schemas.ts';
 
-/** Returns the secret texts of a message; undefined if its fields cannot be told apart. */
+/** Returns the secret texts of a message: all texts if the schema is unknown. Undefined if the body is not a JSON object. */
 export function secretsOfMessage(
   { queue, body }: Pick<Delivery, 'queue' | 'body'>,
   definitions: Definitions,

@@ -57,7 +57,7 @@ async function notifyScheduler(agent: string, poison: Poison, deadLetter: string
   if (!request || said?.['type'] === 'cancel') return;
   const { confirming, newKey, requeued, resent, completeBy, ...its } = request;
   const isUnknown = isRepeated({ attempt: its.attempt, newKey, confirming, requeued, resent }) || mayBeDone(poison);
-  // As with any reply, none is sent after the deadline: another request may be at work by now.
+  // As with any reply, none is sent after the deadline: a later attempt may have begun by now.
   if (completeBy !== undefined && clock.now() > Date.parse(completeBy)) return;
   const reply: Reply = {
     v: 1,

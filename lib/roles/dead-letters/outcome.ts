@@ -31,7 +31,10 @@ export interface FailurePolicyPorts extends HandOverPorts {
 export interface FailurePolicy {
   /** Reads the failure count of the message's conversation. */
   counts(delivery: Delivery): Promise<StoredFailureCount>;
-  /** Counts an attempt before it is made. Resolves to undefined if too many have failed: the message is then dead-lettered. */
+  /**
+   * Counts an attempt before it is made. Resolves to undefined if too many have failed: the message is then dead-lettered. Rejects while
+   * another attempt of the conversation may still succeed.
+   */
   begin(delivery: Delivery, counts: StoredFailureCount): Promise<StartedAttempt | undefined>;
   succeeded(delivery: Delivery, begun?: StartedAttempt): Promise<void>;
   /** Resolves to true if the message is redelivered. Otherwise it has been dropped, requeued or sent to the dead-letter queue. */
@@ -84,9 +87,7 @@ export function createFailurePolicy(ports: FailurePolicyPorts): FailurePolicy {
   };
 }
 
-/**
- * The time by which a message may come again before its visibility timeout after a crash, counted from the recorded start of its attempt.
- */
+/** After a crash, a message may be redelivered so much earlier than its visibility timeout after the recorded start of its attempt. */
 const marginMs = 5_000;
 
 /** Returns the number of attempts that may still be at work. */

@@ -53,7 +53,7 @@ export async function inTurn(
   for (let next = waiting.shift(); next; next = waiting.shift()) {
     const work = tryOne(next);
     atWork.push(work);
-    await soonOver(work, ports);
+    await aloneForAWhile(work, ports);
   }
   await Promise.all(atWork);
   await holding?.stop();
@@ -78,7 +78,7 @@ async function countsOf(deliveries: readonly Delivery[], failurePolicy: FailureP
 }
 
 /** Waits until the work is done, at most for the time that a message runs alone. */
-async function soonOver(work: Promise<void>, { clock }: FailurePolicyPorts): Promise<void> {
+async function aloneForAWhile(work: Promise<void>, { clock }: FailurePolicyPorts): Promise<void> {
   const over = new AbortController();
   const end = (): void => over.abort('over');
   work.then(end, end);
@@ -94,7 +94,7 @@ interface Invisibility {
 }
 
 /**
- * Keeps hidden the messages that still wait. `waiting` is the list of the caller: a message leaves it when its turn begins. Errors of the
+ * Keeps hidden the messages that still wait. `waiting` is the list of `inTurn`: a message leaves it when its turn begins. Errors of the
  * queue are ignored: at worst, a message is redelivered sooner or once more.
  */
 async function keepInvisible(waiting: readonly Redelivered[], ports: FailurePolicyPorts): Promise<Invisibility> {

@@ -35,7 +35,7 @@ export interface HandlingPorts {
   readonly keys?: Keys | undefined;
 }
 
-/** An operator's instruction for a dead letter. */
+/** An operator's action on a dead letter, with its options. */
 export interface Treatment {
   readonly action: Handling['action'];
   readonly by: string;

@@ -33,7 +33,7 @@ interface ValidationContext {
   readonly defaultWorkflow: string;
 }
 
-/** JSON pointer of the body in an operator's request. */
+/** JSON pointer of the body in what an operator sends to resubmit a dead letter. */
 export const bodyPointer = '/body';
 
 /** Validates a body for its queue: its form, and its data against the schema of the operation or workflow. */
