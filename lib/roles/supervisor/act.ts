@@ -14,7 +14,7 @@ export interface SupervisorPass {
   readonly counted: number;
   readonly woken: number;
   readonly intoError: number;
-  /** Races that another supervisor, or the order itself, has won. */
+  /** Writes that lost the race against another supervisor or a scheduler. */
   readonly lost: number;
 }
 

@@ -43,8 +43,8 @@ export interface Lateness {
 export const isBehind = ({ late, overdue }: Lateness): boolean => late >= manyMin && 2 * overdue > late;
 
 /**
- * Whether a backlog still explains a step that has waited since then. It does for ten step timeouts, and at least as long
- * as a person needs to react. Then expiries count again, so that a silent agent is noticed and no order waits without end.
+ * Whether a backlog still explains a step that has waited since `waitingSince`. It does for ten step timeouts, and at least for ten
+ * minutes, in which a person can react. After that time, expiries count again, so that a silent agent is noticed and no order waits without end.
  */
 export const isCoveredByOutage = (waitingSince: number, stepMs: number, now: number): boolean =>
   now - waitingSince < Math.max(coveredSteps * stepMs, coveredMinMs);

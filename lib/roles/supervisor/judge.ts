@@ -37,7 +37,7 @@ const leave: Decision = { kind: 'leave' };
 /** The only deadlines of a suspended order: it sends its outbox, asks for its handler, and takes up messages that came during a lock. */
 const dueWhileSuspended: ReadonlySet<DueFor['kind']> = new Set(['outbox', 'handler', 'lock']);
 
-/** Decides about an order whose id came from the worklist. The head decides, because the worklist may be old. */
+/** Decides about an order whose id came from the worklist. The head decides, because the entry of the worklist may be out of date. */
 export function judgeDue(head: StateHead | undefined, now: number, clockToleranceMs: number): Decision {
   if (!head || head.nextDueAt === null || head.nextDueFor === null || head.nextDueFor.kind === 'reminder') return leave;
   if (head.nextDueAt > now) return moveEntry(head, head.nextDueAt);
@@ -143,7 +143,7 @@ const reset = (head: StateHead, { failures, failureCount, now, due }: Reset): St
 const moveEntry = (head: StateHead, worklistAt: number): Decision =>
   head.worklistAt === worklistAt ? leave : { kind: 'move', next: { ...head, worklistAt } };
 
-/** Moves the deadline and notes the reason, unless the last note says the same. */
+/** Moves the deadline. Notes the reason, unless the last note says the same. */
 function withDeadline(head: StateHead, at: number, reason: string, now: number): StateHead {
   const path = head.nextDueFor?.path;
   const note: Note = { at: now, type: 'DeadlineMoved', ...(path ? { path } : {}), reason };
@@ -153,8 +153,8 @@ function withDeadline(head: StateHead, at: number, reason: string, now: number):
 }
 
 /**
- * Puts off the late steps of the agent that the deadline names. The others of the order go on: if one of them is due already, the scheduler
- * is woken, because it gives the order the deadline of that one.
+ * Puts off the late steps of the agent that the deadline names. The other steps of the order go on. If one of them is due already, the
+ * scheduler is woken to give the order the deadline of that step.
  */
 function putOff(head: StateHead, until: number, reason: string, now: number): Decision {
   const { nextDueFor } = head;

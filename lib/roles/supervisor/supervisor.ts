@@ -47,7 +47,7 @@ export interface SupervisorOptions {
 }
 
 export interface Supervisor {
-  /** Examines everything that is due, oldest first. Several supervisors may run at the same time: each expiry counts once. */
+  /** Examines everything that is due, in each shard oldest first. Several supervisors may run at the same time: each expiry counts once. */
   pass(): Promise<SupervisorPass>;
   /** Examines every order for deadlines that the worklist missed. If `stopping` aborts, the next sweep continues at that place. */
   sweep(stopping?: AbortSignal): Promise<SupervisorPass>;
@@ -67,8 +67,8 @@ interface Sweeping {
 const unreadableMs = 30_000;
 
 /**
- * Creates a supervisor: it finds orders that are due, judges each one, and acts. It wakes a scheduler, which recovers the order. The
- * supervisor itself recovers no order and restarts no process.
+ * Creates a supervisor: it finds orders that are due, judges each one, and acts. It wakes a scheduler, which continues the order. The
+ * supervisor itself applies no event to an order and restarts no process.
  */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { store, clock, pageSize = 100, overview } = options;

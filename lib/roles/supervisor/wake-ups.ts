@@ -42,7 +42,7 @@ interface Woken {
 
 /**
  * Creates the sender of wake-ups. A lost wake-up is sent again with exponential backoff, first after one step timeout, so
- * that an order of seconds does not wait half a minute. If no scheduler runs, pauses grow further, to keep its queue short.
+ * that an order of seconds does not wait half a minute. If no scheduler runs, pauses grow further, to keep the queue short.
  */
 export function createWakeUps<Order extends DueOrder>({
   clock,
