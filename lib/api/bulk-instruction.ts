@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { SolutionValues, UsedSolution } from '#core/solutions/solution';
-import { literalValues, valueProblems } from '#roles/bulk/fill';
+import { literalValueProblems, valueProblems } from '#roles/bulk/fill';
 import type { BulkInstruction } from '#roles/bulk/run';
 import { filledSolution, parameterPointer } from '#roles/solutions/use';
 import { bodyProblems } from '#roles/submission/submission';
@@ -36,7 +36,7 @@ async function ofSolution({ api, body: { parameters = {} } }: Creation, id: stri
   const values = parameters as SolutionValues;
   const filled = filledSolution(solution, values);
   if (!filled.ok) return refuse('invalid', { errors: filled.problems });
-  const literal = isVaried ? literalValues(solution, values) : [];
+  const literal = isVaried ? literalValueProblems(solution, values) : [];
   if (literal.length > 0) return refuse('invalid', { errors: literal });
   /** Names the parameter whose value is wrong, or the solution itself. */
   const named = (each: ProblemError): ProblemError => {

@@ -14,7 +14,7 @@ interface Ports {
 
 /** A queue of the scheduler is behind if a message has waited longer than this. */
 const olderThanMs = 10_000;
-/** Messages that count as a backlog where the queue does not tell how old they are. */
+/** Messages that count as a backlog if so many wait for the same time: not every queue reports how old they are. */
 const manyMin = 20;
 
 /** Looks for reasons why a bulk run must wait: a remote service that it needs is away, or the scheduler is behind. */

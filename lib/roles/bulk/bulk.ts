@@ -67,7 +67,7 @@ const callsMax = 20;
 export function createBulk({ store, publisher, clock, telemetry }: Ports): Bulk {
   const documents = bulkDocuments(store);
 
-  /** Tells the bulk function that a run needs it. If the announcement is lost, the next start by its schedule finds the run. */
+  /** Tells the bulk function that a run needs it. If the announcement is lost, the next scheduled start of the function finds the run. */
   async function wake({ id }: BulkRun): Promise<void> {
     const at = clock.now();
     const announced = `bulk/${id}/${at}`;
@@ -142,6 +142,7 @@ function nextOf(run: BulkRun, action: BulkAction): Partial<BulkRun> | string {
         ? 'The bulk run is still being prepared. Start it when it is ready.'
         : `The bulk run has started already: it is ${state}.`;
     case 'pause':
+      // A run that has paused itself may go on by itself. A pause of a person prevents that.
       if (state === 'running' || (state === 'paused' && pause?.by !== 'person')) return { state: 'paused', pause: { by: 'person' } };
       return `Only a running bulk run can be paused; this one is ${state}.`;
     case 'resume':

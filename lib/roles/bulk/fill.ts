@@ -41,7 +41,7 @@ export function valueProblems(instruction: BulkInstruction, isForMany: boolean, 
 }
 
 /** Returns the problems of literal values for the parameters of a solution that is applied to many orders. */
-export function literalValues({ instruction }: Solution, values: SolutionValues): readonly ValueProblem[] {
+export function literalValueProblems({ instruction }: Solution, values: SolutionValues): readonly ValueProblem[] {
   const places = [...placesIn(instruction)].filter(({ path }) => valueFields.some((field) => field === path[0]));
   return [...new Set(places.map(({ name }) => name))].flatMap((name) =>
     hasExpressions(values[name]) ? [] : [{ pointer: `/parameters/${name}`, code: 'same-for-all', detail: sameForAll(name) }],

@@ -19,7 +19,7 @@ interface Ports {
 const readAtOnce = 50;
 const pageSize = 100;
 
-/** Returns the `seq` of the cause that stops an order: of its error, or else of its newest failing undo; 0 if none does. */
+/** Returns the `seq` of the error of an order, or else of its newest open cause, such as a failing undo; 0 if no cause is open. */
 export function openCauseOf({ open = [] }: Pick<StateHead, 'open'>): number {
   const error = open.findLast(({ cause }) => cause.startsWith('error/'));
   return (error ?? open.at(-1))?.seq ?? 0;

@@ -43,7 +43,7 @@ export class HeldRun {
     return true;
   }
 
-  /** Looks whether somebody has paused or stopped the run, or another process has taken it. */
+  /** Reads whether the run goes on here: nobody has paused or stopped it, and no other process has taken it. */
   async mayGoOn(): Promise<boolean> {
     const run = await this.ports.documents.run(this.id);
     return run?.state === 'running' && run.epoch === this.run.epoch;

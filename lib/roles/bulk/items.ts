@@ -23,7 +23,7 @@ interface Extent {
 }
 
 /**
- * Lists the orders of a run with their outcomes, by order. It looks at no more than `lookedMax` orders for a page, and reads the
+ * Lists the orders of a run with their outcomes, as the set sorts them. It looks at no more than `lookedMax` orders for a page, and reads the
  * heads of those that failed after the instruction.
  */
 export async function itemsOf(run: BulkRun, outcome: BulkItem['outcome'] | undefined, extent: Extent, store: Store): Promise<BulkItemPage> {

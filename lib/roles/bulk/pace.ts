@@ -1,7 +1,7 @@
 import type { Clock } from '#ports/clock';
 import { allSettledOrThrow } from '#ports/util/all-settled';
 
-/** The largest number of items that are at work at the same time. */
+/** The largest number of items whose work runs at the same time. */
 const atOnceMax = 16;
 /** The largest delay that the work still makes up for. */
 const behindMaxMs = 1_000;
@@ -18,7 +18,7 @@ export class Pace {
     this.next = clock.now();
   }
 
-  /** Starts the work of each item, in order and at the rate. After an error it starts no more, and awaits what is at work. */
+  /** Starts the work of each item, in order and at the rate. After an error it starts no more, and awaits the work that it has started. */
   async each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
     const running = new Set<Promise<void>>();
     const all: Promise<void>[] = [];

@@ -13,9 +13,9 @@ import {
   type BulkRun,
   failsTooOften,
   figuresOf,
+  hasPausedItself,
   noOutcomes,
   type OutcomeCounts,
-  pausesItself,
   sumOf,
   unverifiedMax,
   unverifiedOf,
@@ -104,9 +104,9 @@ export class RunAtWork {
     }
     await this.count();
     await this.verify();
-    if (!pausesItself(this.held.run)) return false;
+    if (!hasPausedItself(this.held.run)) return false;
     if (await this.brake()) await this.rest();
-    else await this.held.save((run) => (pausesItself(run) ? { state: 'running', pause: null } : {}));
+    else await this.held.save((run) => (hasPausedItself(run) ? { state: 'running', pause: null } : {}));
     return true;
   }
 
@@ -165,7 +165,7 @@ export class RunAtWork {
     for (const outcome of infeasible) outcomes.set(outcome.orderId, outcome);
   }
 
-  /** Carries on a run: verifies, looks at the brakes, and treats as many orders as the rate and the brakes allow in a second. */
+  /** Carries on a run: verifies, looks at the brakes, and treats the orders of one second, or fewer if the canary or open verdicts limit them. */
   private async goOn(isOver: () => boolean): Promise<void> {
     await this.verify();
     if (this.held.run.state !== 'running' || (await this.brake())) return;
@@ -251,7 +251,7 @@ export class RunAtWork {
   }
 }
 
-/** Returns the pause until a process looks at the applied orders again: longer and longer ones. */
+/** Returns the pause until a process looks at the applied orders again. It grows with the age of the run. */
 function verifyPauseMs({ state, createdAt }: BulkRun, now: number): number {
   const longest = state === 'paused' ? 5 * pauseMs : 300 * pauseMs;
   return Math.min(longest, Math.max(pauseMs, (now - createdAt) / 10));

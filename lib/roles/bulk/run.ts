@@ -23,7 +23,7 @@ export interface BulkFilter {
 /** The instruction of a bulk run without its author and reason. Its values may be expressions over each order. */
 export type BulkInstruction = JsonObject & { readonly kind: string };
 
-/** The request of an operator. It never changes. */
+/** The filter and the instruction that an operator has given. They never change. */
 export interface BulkAsked {
   readonly filter: BulkFilter;
   readonly instruction: BulkInstruction;
@@ -91,7 +91,7 @@ export interface BulkRun {
   /** Outcomes of the orders from the cursor to the end of its chunk. */
   readonly ahead: OutcomeCounts;
   readonly verdicts: Verdicts;
-  /** The next time at which a process examines the applied orders that may still pass or fail; null if there are none. */
+  /** The next time at which a process must take up the run, mostly to examine orders that may still pass or fail; null if none must. */
   readonly verifyAt: number | null;
   /** Whether a person has resumed the run after its canary. */
   readonly canaryPassed: boolean;
@@ -163,13 +163,14 @@ export const isFinal = ({ state }: Pick<BulkRun, 'state'>): boolean => state ===
 /** Whether a process must work on a run now or later. A process that has died leaves its name, and outcomes that nobody has counted. */
 export const needsWork = (run: BulkRun): boolean => isActive(run) || run.heldBy !== null || run.verifyAt !== null;
 
-const isActive = (run: BulkRun): boolean => run.state === 'preparing' || run.state === 'running' || pausesItself(run);
+const isActive = (run: BulkRun): boolean => run.state === 'preparing' || run.state === 'running' || hasPausedItself(run);
 
 /** Whether a process may take a run now: the run needs a process, and no process has its lease. */
 export const isFree = (run: BulkRun, now: number): boolean =>
   (run.heldBy === null || run.heldUntil <= now) && (isActive(run) || run.heldBy !== null || (run.verifyAt !== null && run.verifyAt <= now));
 
-export const pausesItself = ({ state, pause }: Pick<BulkRun, 'state' | 'pause'>): boolean =>
+/** Whether a run has paused because of a breaker or a backlog: it resumes itself. */
+export const hasPausedItself = ({ state, pause }: Pick<BulkRun, 'state' | 'pause'>): boolean =>
   state === 'paused' && (pause?.by === 'breaker' || pause?.by === 'backlog');
 
 /** An order of the set with what has become of it. */

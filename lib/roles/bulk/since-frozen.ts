@@ -14,7 +14,7 @@ const knownMax = 100;
 
 type Ports = { readonly store: Store; readonly clock: Pick<Clock, 'now'> };
 
-/** Counts the orders that match a run's filter by now and are not in its set. */
+/** Counts the orders that match a run's filter now and are not in its set. */
 export type SinceFrozen = (run: BulkRun, asked: BulkAsked) => Promise<number>;
 
 export function createSinceFrozen({ store, clock }: Ports): SinceFrozen {

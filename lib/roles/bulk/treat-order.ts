@@ -49,10 +49,10 @@ export async function checkOrder(run: BulkRun, asked: BulkAsked, order: OrderOfS
   if ('refusals' in now) return { ok: false, refusals: now.refusals };
   if (now.head === undefined) return refused('no-such-order', 'There is no such order.');
   if (hasMovedOn(now.head, order)) return refused('moved-on', 'The order has gone on since the set was frozen.');
-  const decision = await filledInstruction(run, asked, order, ports);
-  if ('refusals' in decision) return { ok: false, refusals: decision.refusals };
+  const filled = await filledInstruction(run, asked, order, ports);
+  if ('refusals' in filled) return { ok: false, refusals: filled.refusals };
   try {
-    const instructed = await ports.instruct(order.orderId, decision, { id: `bulk/${run.id}`, caller: run.by, dryRun: true });
+    const instructed = await ports.instruct(order.orderId, filled, { id: `bulk/${run.id}`, caller: run.by, dryRun: true });
     if (instructed.outcome === 'planned') return plannedCheck(instructed);
     return { ok: false, refusals: refusalsIn(instructed) };
   } catch (error) {
@@ -119,12 +119,12 @@ async function tryOnce(order: OrderOfSet, treating: Treating): Promise<StoredOut
   const now = await present(order, run, treating);
   if ('refusals' in now) return recorded('refused', now.refusals);
   if (now.head === undefined || hasMovedOn(now.head, order)) return recorded('moved-on');
-  const decision = await filledInstruction(run, asked, order, treating);
-  if ('refusals' in decision) return recorded('refused', decision.refusals);
+  const filled = await filledInstruction(run, asked, order, treating);
+  if ('refusals' in filled) return recorded('refused', filled.refusals);
   const applied = outcomeOf('applied');
   try {
     // The condition on the rev makes the write depend on the exception that was compared.
-    const instructed = await instruct(orderId, decision, {
+    const instructed = await instruct(orderId, filled, {
       id: `bulk/${run.id}`,
       caller: run.by,
       ifMatch: now.head.rev,

@@ -12,7 +12,7 @@ interface Ports {
   readonly verify: Verify;
 }
 
-/** Orders that one check reads, and the pauses between two checks of one order. */
+/** The most orders that one `look` reads, and the pauses between two looks at one order. */
 const looksMax = 100;
 const pauseMs = { first: 250, longest: 30_000 };
 

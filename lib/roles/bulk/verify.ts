@@ -25,7 +25,7 @@ export interface AppliedOrder extends OrderOfSet {
 export type Verify = (order: AppliedOrder) => Promise<Verdict>;
 
 /**
- * Judges an applied instruction by what the journal of the order says since then. An order that is gone counts as passed: only ended orders
+ * Judges an applied instruction by what the journal of the order says after it. An order that is gone counts as passed: only ended orders
  * are removed.
  */
 export const verifyBy =
@@ -79,7 +79,7 @@ async function judged(loaded: Loaded, { orderId, seq, kind }: AppliedOrder, jour
 /** A run has no figure for the verdict `void`: the order was ended in another way. It counts as failed otherwise. */
 const verdictOfRun = (verdict: Judged): Verdict => (verdict === 'void' ? 'failed-otherwise' : verdict);
 
-/** Returns the journal from the instruction of the run on: the first of its kind after the exception. */
+/** Returns the journal from the instruction of the run on: the first of its kind after the exception, or the last one without exception. */
 async function factsSince(loaded: Loaded, { orderId, seq, kind }: AppliedOrder, store: Ports['store']): Promise<readonly JournalEntry[]> {
   const { tail } = loaded.instance;
   const after = sinceInstruction(tail, { kind, exceptionId: exceptionIdOf(orderId, seq), seq });
