@@ -14,14 +14,14 @@ import { exceptionIdOf, taskIdOf } from './ids.ts';
 /** The time that a person has for a task, unless its workflow says otherwise. */
 export const taskDueMs = 14_400_000;
 
-/** A cause that has come up. The caller has removed the secrets from its fault. */
+/** A cause that has come up. Its fault has no secrets any more. */
 export interface Cause {
   /** Its name within the order: see `OpenCause`. */
   readonly name: string;
   readonly fault: Pick<Fault, 'type' | 'class' | 'message' | 'permanent' | 'data' | 'source' | 'tags' | 'groupBy' | 'outcomeUnknown'>;
   readonly before: Condition;
   readonly after: Condition;
-  /** The number of requests of the step over the order's life. */
+  /** The number of the step's attempt; for other activities, the failure count of the order. */
   readonly attempt: number;
   /** The JSON Schema of the answer, if the fault is a question. */
   readonly answer?: JsonObject | undefined;
@@ -48,7 +48,7 @@ export interface Opened {
   readonly entry: OutboxEntry;
 }
 
-/** Opens a cause: its exception and its task are part of the same write as the change that they report. Undefined if too many undos have failed already. */
+/** Opens a cause: its exception and its task are part of the same write as the change that they report. Undefined for a failing undo of an order with too many open causes. */
 export function opened(
   head: Pick<StateHead, 'orderId' | 'submittedAt' | 'workflow' | 'causes' | 'open'>,
   cause: Cause,

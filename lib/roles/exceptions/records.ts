@@ -101,5 +101,5 @@ export function groupAdd(exception: ExceptionRecord, what: 'total' | 'handled' |
   };
 }
 
-/** The name of an hour's sum: `h07`. */
+/** Returns the name of an hour's sum: `h07`. */
 export const hourOf = (at: number): string => `h${String(new Date(at).getUTCHours()).padStart(2, '0')}`;

@@ -29,7 +29,7 @@ export type CauseEntry = Extract<OutboxEntry, { kind: 'opened' | 'closed' | 'han
 const causeKinds: ReadonlySet<OutboxEntry['kind']> = new Set(['opened', 'closed', 'handed', 'verified']);
 export const isCauseEntry = (entry: OutboxEntry): entry is CauseEntry => causeKinds.has(entry.kind);
 
-/** Limit, by workflow and day, of fingerprints that count messages. Clients choose texts that messages quote, and could make millions. */
+/** Limit, for each workflow and day, of fingerprints that depend on the message. Clients choose texts that messages quote: millions of them. */
 export const fingerprintsMax = 500;
 /** The fingerprint of all exceptions beyond the limit. */
 export const otherFingerprint = 'other';

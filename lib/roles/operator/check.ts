@@ -29,12 +29,12 @@ export async function checkOfPlan(
   const follows = forecast(outset);
   const resumed = after.phase === 'suspended' ? forecastOfResumed(outset) : undefined;
   const facts = planned.instance.tail.filter(({ seq }) => seq > instance.seq) as readonly CoreFact[];
-  const [warnings, skips] = isInstruction(decision) ? saidBy(decision, judged) : [[], []];
+  const [warnings, skips] = isInstruction(decision) ? warningsAndSkipsOf(decision, judged) : [[], []];
   const check = checkOf(program, instance.state, { after, facts, requests: planned.requests, follows, resumed, skips }, warnings);
   return { ...check, estimate: estimateOf(planned.requests.length + follows.requests.length, record) };
 }
 
-function saidBy(decision: Instruction, judged: Judged) {
+function warningsAndSkipsOf(decision: Instruction, judged: Judged) {
   const kind = kindOf(decision);
   return [kind.warnings?.(judged, decision) ?? [], kind.skips?.(judged, decision) ?? []] as const;
 }

@@ -96,8 +96,8 @@ export function createInstructing(
     const { rev, heldUntil } = loaded.record;
     const now = clock.now();
     const isOthers = !isHeldBy(how.caller, loaded) && isHeldByOther(loaded.record, hostId, now);
-    const heldBy = isOthers ? (heldUntil ?? now) : undefined;
-    if (!dryRun && heldBy !== undefined) throw new InstanceLockedError(orderId, heldBy, lockHolderOf(loaded.record));
+    const until = isOthers ? (heldUntil ?? now) : undefined;
+    if (!dryRun && until !== undefined) throw new InstanceLockedError(orderId, until, lockHolderOf(loaded.record));
     const orderKey = await keyFor(loaded, decision, how, keys);
     const key = how.key && storedCallKey(how.key, orderKey);
     const before = await callKeys.before(orderId, loaded.instance, key);
@@ -105,7 +105,7 @@ export function createInstructing(
     if (ifMatch !== undefined && ifMatch !== rev) return { outcome: 'stale', rev };
     const judged = judgedOf(loaded, { schemas, now: readAt, past: await pastFor(loaded, decision, store), definitions });
     const seal = (): Given => (orderKey && keys ? withPayloadSealed(judged, decision, orderKey, keys) : decision);
-    const taken = refused(found, decision, { judged, heldBy, dryRun }) ?? (await moved(loaded, decision, { definitions, store, dryRun }));
+    const taken = refused(found, decision, { judged, until, dryRun }) ?? (await moved(loaded, decision, { definitions, store, dryRun }));
     return 'outcome' in taken ? taken : carryOut(taken, seal(), { ...how, key, judged }, now);
   }
 
@@ -191,15 +191,15 @@ async function keyFor({ order }: Loaded, decision: Given, how: How, keys: Keys |
 
 interface Looked {
   readonly judged: Judged;
-  /** The time until which another host holds the order, if one does. */
-  readonly heldBy: number | undefined;
+  /** The time until which another host or person holds the order, if one does. */
+  readonly until: number | undefined;
   readonly dryRun: boolean;
 }
 
 /** Returns why a decision cannot be carried out on the order; undefined if it can. */
-function refused({ loaded, losses }: Found, decision: Given, { judged, heldBy, dryRun }: Looked): Instructed | undefined {
+function refused({ loaded, losses }: Found, decision: Given, { judged, until, dryRun }: Looked): Instructed | undefined {
   const refusals = [
-    ...(heldBy === undefined ? [] : [held(heldBy)]),
+    ...(until === undefined ? [] : [held(until)]),
     ...refusalsOf(judged, decision),
     ...(decision.kind === 'compensate' ? losses.map((detail) => refusal('unreadable', detail)) : []),
   ];
@@ -252,11 +252,11 @@ interface Named {
 
 const incomingOf = (decision: Given, { id, key, past, solution }: Named): Incoming => ({
   id,
-  ...contentOf(decision, past, solution),
+  ...messageOf(decision, past, solution),
   ...(key === undefined ? {} : { key }),
 });
 
-function contentOf(decision: Given, past: Past, solution: UsedSolution | undefined) {
+function messageOf(decision: Given, past: Past, solution: UsedSolution | undefined) {
   if (isInstruction(decision)) return { type: 'instruction', instruction: decision, past, ...(solution ? { solution } : {}) } as const;
   return decision.kind === 'signal' ? ({ type: 'signal', signal: decision } as const) : ({ type: 'report', report: decision } as const);
 }

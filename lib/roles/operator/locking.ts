@@ -37,7 +37,7 @@ export interface Locking {
    */
   lock(orderId: string, options: LockOptions & { readonly seconds: number; readonly reason: string }): Promise<Locked>;
   /**
-   * Ends the lock, and has the messages that came during the lock taken up. `anyones`: an admin may end the lock of another person.
+   * Ends the lock, and wakes the order, which takes up the messages that came during the lock. `anyones`: an admin may end the lock of another person.
    *
    * @throws InstanceLockedError when another person holds it.
    */
