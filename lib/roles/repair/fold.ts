@@ -82,13 +82,13 @@ class Fold {
   at = 0;
   private state: State = initialState;
   private epoch = 0;
-  /** An instruction of an older program, until its event is applied. */
+  /** An instruction of an older release, until its event is applied. */
   private given: { readonly event: EventContent; readonly at: number } | undefined;
   private beside: Omit<Instance, 'state' | 'tail' | 'seq' | 'lastRequested'> = {};
   private readonly order: Order;
   private readonly lines: readonly StoredEntry[];
   private readonly known: Known;
-  /** Whether an older program began the journal. It did not keep events. */
+  /** Whether an older release began the journal. It did not keep events. */
   private readonly isOld: boolean;
 
   constructor(order: Order, lines: readonly StoredEntry[]) {
@@ -135,7 +135,7 @@ class Fold {
     if (why !== undefined) refuse(line, why);
   }
 
-  /** Applies an instruction of an older program that led to no line of the core. Its claim comes first. */
+  /** Applies an instruction of an older release that led to no line of the core. Its claim comes first. */
   private applyGiven(): void {
     if (!this.given) return;
     const { event, at } = this.given;

@@ -8,7 +8,7 @@ import type { Known } from '#core/engine/implied-event';
 import type { OrderFact, StoredEntry } from '#roles/scheduler/instance';
 
 /*
- * Journals that an older program began. It kept facts, but no events. Most events follow from their facts alone; the others are refused,
+ * Journals that an older release began. It kept facts, but no events. Most events follow from their facts alone; the others are refused,
  * because the facts would fit several states.
  */
 
@@ -40,7 +40,7 @@ const contents: { readonly [kind: string]: EventContent } = {
 export const givenBy = (line: StoredEntry): EventContent | undefined =>
   line.type === 'InstructionGiven' && !hasEvent(line) ? contents[line.kind] : undefined;
 
-/** Returns why a line of an older program does not tell its event; undefined if it does. */
+/** Returns why a line of an older release does not tell its event; undefined if it does. */
 export function untoldBy({ program }: Known, state: State, line: StoredEntry): string | undefined {
   const isUntold = untold.has(line.type) || (line.type === 'InstructionGiven' && contents[line.kind] === undefined);
   if (isUntold && !hasEvent(line)) return 'was written by an older program, which did not store the event of this line.';
@@ -63,6 +63,6 @@ export function otherEvents({ program, orderId }: Known, state: State, line: Cor
   return [...timed, { type: 'replied', requestId, sentAt: 0, reply: { status: 'failed', fault: line.fault } }];
 }
 
-/** Whether the event is a reply with a masked secret. An older program kept no other copy of the reply, so the secret is lost. */
+/** Whether the event is a reply with a masked secret. An older release kept no other copy of the reply, so the secret is lost. */
 export const isHidden = (event: EventContent): boolean =>
   event.type === 'replied' && event.reply.status === 'succeeded' && JSON.stringify(event.reply.output).includes(mask);

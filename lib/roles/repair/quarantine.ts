@@ -100,7 +100,7 @@ function placeOf({ outbox, processState }: StateHead, now: number): Place {
   return { worklist: 'error', worklistAt: at, nextDueAt: at, nextDueFor: { kind: 'reminder' } };
 }
 
-/** Alerts a person once, without a write: the attributes cannot be read either, or the order is finished. */
+/** Alerts a person without a write, always under the same id: the attributes cannot be read either, or the order is finished. */
 async function announceOnly(
   { orderId, submittedAt }: Pick<StateHead, 'orderId'> & Partial<Pick<StateHead, 'submittedAt'>>,
   type: string,

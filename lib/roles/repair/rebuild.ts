@@ -88,7 +88,7 @@ export function rebuild(
   return { instance: journal({ ...known, tail }, [{ type: 'InstanceRebuilt', whole }], now), problems: [...holes, ...problems] };
 }
 
-/** Whether the caller has the order undone. Finished orders are never rebuilt, so a completed one is being undone. */
+/** Whether the order is being undone for its caller: its journal tells of an end, and a finished order is never rebuilt. */
 const isCompensatedByCaller = (entries: readonly JournalEntry[]): boolean => entries.some(({ type }) => type === 'OrderProcessed');
 
 /** Whether the order left Error more often than the journal shows. Then requests with unknown keys may exist. */

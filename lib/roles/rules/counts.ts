@@ -27,7 +27,7 @@ interface Ports {
   readonly random: () => number;
 }
 
-/** Counts in this process, and adds the figures to one of eight documents every ten seconds. */
+/** Counts in this process, and adds the figures to one of eight documents, at most every ten seconds. */
 export function createRuleCounter({ store, clock, random }: Ports) {
   let counted = new Map<string, RuleCounts>();
   let flushedAt = clock.now();

@@ -8,7 +8,7 @@ export const byEngine = 'engine';
 
 /**
  * Notes whether the order passed the step after an action of a rule, and demotes a rule that does harm: its mode becomes dry-run.
- * Returns whether the rule was demoted: the caller then alerts a person.
+ * Returns whether the rule was demoted now, so that a person must be alerted.
  */
 export async function noteOutcome(
   { store, rules }: { readonly store: Documents; readonly rules: Pick<Rules, 'rule' | 'put'> },

@@ -35,7 +35,7 @@ export function figuresAdd({ orderId, resolution, verified }: TaskRecord, counte
 
 const tallyIdOf = ({ id, version }: { readonly id: string; readonly version: number }): string => `${id}#${version}`;
 
-/** Returns the figures of a solution, counted since its present instruction was written. */
+/** Returns a function that returns the figures of a solution, counted since its present instruction was written. */
 export async function figuresOf(store: Pick<Tallies, 'tallies'>): Promise<(solution: Solution) => SolutionFigures> {
   const read = await allSettledOrThrow(
     Array.from({ length: figureShards }, (_, shard) => store.tallies(collections.solutionFigures(shard), '')),

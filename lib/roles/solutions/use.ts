@@ -28,7 +28,7 @@ export function filledSolution({ id, instruction, parameters }: Solution, values
       if (!Object.hasOwn(values, name))
         return [{ pointer: at, code: 'required', detail: `The solution ${id} needs a value for "${name}".` }];
       const value = values[name] ?? null;
-      // The schema of the operation is asked once the value is computed.
+      // A computed value is checked later, against the schema of the operation.
       return isComputed(value) ? [] : bodyProblems(validatorOf(schema), value, at);
     }),
   ];

@@ -2,7 +2,7 @@ import { fits, isObject, type Json } from '#core/data/json';
 import { jsonIn } from '#ports/util/json';
 import { pointerOf, type SubmissionProblem } from './submission.ts';
 
-/** Limits of one request, by HTTP or by message (OWASP API4). */
+/** Limits of the body of one API call, or of one message (OWASP API4). */
 export const bodyLimits = {
   bytesMax: 256 * 1024,
   /** Levels of objects and lists, the outermost included. */

@@ -11,11 +11,11 @@ import { beginHandlerOrder, type HandlerPorts } from './handler.ts';
 import { beginRestarted, type RestartPorts } from './restart.ts';
 import { pointerOf, type Submission, type SubmissionProblem, type Submit } from './submission.ts';
 
-/** Processes messages of the submissions queue. */
+/** Processes messages of the submissions queue: submissions, and messages of the system that begin orders or look for consumers of writes. */
 export interface SubmissionConsumer {
   /** Processes one message. */
   consume(body: string, senderId: string): Promise<void>;
-  /** Returns the client for which the sender may submit; undefined if the message is no submission of a registered sender. */
+  /** Returns the client for which the sender may submit; undefined if the message is not a submission of a registered sender. */
   clientOf(body: string, senderId: string): Promise<string | undefined>;
 }
 

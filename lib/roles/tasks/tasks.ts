@@ -78,7 +78,7 @@ export function createTasks({ store, clock }: Ports): Tasks {
     const calls = call ? { calls: [...(task.calls ?? []), call].slice(-taskLimits.callsMax) } : {};
     const next = { ...changed, ...calls, rev: task.rev + 1 };
     const { nextReminderAt } = next;
-    // The notifier must look at the task then, perhaps earlier than it would have.
+    // The notifier must look at the task at that time, which may be earlier than its present entry says.
     if (typeof nextReminderAt === 'number' && nextReminderAt !== task.nextReminderAt)
       await agenda.put(nextReminderAt, { what: 'task', ...placeOf(next), isNew: false });
     const { outcome } = await store.putDocument(taskDocument(next), task.rev, beside(task, next));
