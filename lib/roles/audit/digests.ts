@@ -33,8 +33,8 @@ const perPart = 1000;
 const keptMs = (keptDays + 2) * dayMs;
 
 /**
- * Creates the function that writes the digests of all days that are over, from the first day with an entry on. Its documents are never
- * changed: of two processes that write the digest of one day, the second continues with the parts of the first. After the
+ * Creates the function that writes the digests of the days that are over since the last digest. Without a digest, it begins with the newest
+ * of these days, if that one has entries. Its documents are never changed: of two processes that write the digest of one day, the second continues with the parts of the first. After the
  * newest digest, a process does not look again until another day is over.
  */
 export function createDigests(ports: Ports): () => Promise<void> {

@@ -20,7 +20,7 @@ export interface ChannelState {
   readonly reason: string;
   /** The queues of the channel that are not consumed while it is closed. */
   readonly queues: readonly string[];
-  /** The begin of the outage for the requests that still wait. An open channel keeps this time, to release them. Null: never closed. */
+  /** The start of the outage for the requests that still wait. An open channel keeps this time, to release them. Null: never closed. */
   readonly closedAt: number | null;
   /** Failures in a row over all conversations. A success counts only if the process of the next failure knows of it. */
   readonly failuresInRow: number;
@@ -83,8 +83,8 @@ export const closed = (
 ): ChannelState => {
   const known = before ?? untouched(channel, now);
   // A channel that is closed again before all requests are released continues the same outage for the rest.
-  const absence = known.closedAt === null ? undefined : outageOf(known, now);
-  const closedAt = awayFrom(channel, absence, now, 0).openedAt;
+  const outage = known.closedAt === null ? undefined : outageOf(known, now);
+  const closedAt = awayFrom(channel, outage, now, 0).openedAt;
   return { ...known, rev: known.rev + 1, state: 'closed', at: now, by, reason, queues, closedAt, unannounced: by === engine };
 };
 
@@ -167,8 +167,8 @@ export async function changeChannelState(
     const before = await channelState(channel, documents);
     const next = change(before);
     if (!next) return { outcome: 'unchanged', state: before };
-    const turns = next.state !== (before?.state ?? 'open');
-    const entry = turns ? await enrolled(channel, documents, next.state) : undefined;
+    const opensOrCloses = next.state !== (before?.state ?? 'open');
+    const entry = opensOrCloses ? await enrolled(channel, documents, next.state) : undefined;
     const document = { collection: collections.channel(channel), id, rev: next.rev, content: { ...next } as unknown as JsonObject };
     const { outcome } = await documents.putDocument(document, next.rev - 1, beside(before));
     if (outcome === 'refused') return 'lost';

@@ -56,8 +56,8 @@ export function createChildOrders(options: ChildOrdersOptions): ChildOrders {
   }
 
   /**
-   * Sends the reply of a child that has ended again, rebuilt from its state. If the table was restored, the caller may be older than the
-   * child and repeat a call that was undone since: then the reply says that the child did not complete.
+   * Sends again the reply of a child that has ended, rebuilt from its state. If the table was restored, the record of the caller may be
+   * older than that of the child. The caller may then repeat a call that was undone since: the reply says that the child did not complete.
    */
   async function continueWith(request: Request, child: Child): Promise<void> {
     const { order, state } = child;
@@ -85,7 +85,7 @@ export function createChildOrders(options: ChildOrdersOptions): ChildOrders {
   }
 
   /** Reports a lost reply to the caller. A finished order is never repaired, so its caller would wait without end. */
-  async function replyLost(request: Request, orderId: string): Promise<void> {
+  async function reportLostReply(request: Request, orderId: string): Promise<void> {
     const head = await store.head(orderId);
     if (head?.processState !== 'Processed') return;
     const message = `The called order ${orderId} ended as ${head.outcome}, but its record cannot be read, and the reply is lost. Check in the services what the order did.`;
@@ -99,17 +99,17 @@ export function createChildOrders(options: ChildOrdersOptions): ChildOrders {
     } catch (error) {
       if (!(error instanceof UnreadableRecordError)) throw error;
       const { orderId, newerUntil = 0 } = error;
-      // A newer version of the program wrote the record. Until this time, the message is left to a process of that version.
+      // A newer release or app wrote the record. Until this time, the message is left to a process that can read the record.
       if (newerUntil > clock.now()) throw new NewerMessageError(error.message);
       await scheduler.accept(orderId, [{ id: `unreadable@${orderId}`, type: 'wake-up' }], []);
-      if (message.type === 'request' && message.operation !== 'undo') await replyLost(message, orderId);
+      if (message.type === 'request' && message.operation !== 'undo') await reportLostReply(message, orderId);
     }
   };
 }
 
 /**
  * Whether a missing child may have been completed and deleted. A called order is kept as long as its caller, so a
- * missing one was normally never begun. But an older version of the program deleted it after its own retention time.
+ * missing one was normally never begun. But an older release deleted it after its own retention time.
  */
 async function mayBeForgotten(
   { orderId, path, idempotencyKey }: Request,

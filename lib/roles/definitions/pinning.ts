@@ -14,7 +14,7 @@ export function hashOf(definition: WorkflowDefinition): string {
   return made;
 }
 
-/** Whether an order that began with this hash may continue with the definition. Orders of older programs have no hash. */
+/** Whether an order that began with this hash may continue with the definition. Orders of older releases have no hash. */
 export const isPinnedTo = (definition: WorkflowDefinition, pinned: string | null | undefined): boolean =>
   !pinned || pinned === hashOf(definition);
 

@@ -29,7 +29,7 @@ const comparedMax = 25;
 /** Pages of finished orders in which those without an exception are looked for. */
 const [pagesMax, pageMax] = [4, 100];
 
-/** Returns a page of a workflow's clusters, those with the most open exceptions first. `more`: whether there are others behind. */
+/** Returns a page of a workflow's clusters, those with the most open exceptions first. `more`: whether further clusters follow. */
 export async function clustersOf(
   workflow: string,
   { from, limit, now }: { readonly from: number; readonly limit: number; readonly now: number },

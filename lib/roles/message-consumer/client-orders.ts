@@ -17,7 +17,7 @@ export interface ClientOrdersPorts {
   readonly submit: Submit;
 }
 
-/** Returns the orders of one client. `cause` names the message, so that a repetition is recognized as the same submission. */
+/** Returns the access to the orders of one client. `cause` names the message, so that a repetition is recognized as the same submission. */
 export function clientOrders(client: string, cause: string, ports: ClientOrdersPorts): ClientOrders {
   async function own(orderId: string): Promise<Loaded | undefined> {
     const loaded = await readableOrder(orderId, ports);

@@ -85,7 +85,7 @@ export function createConsumer(
       });
       await permit.answered();
     } catch (error) {
-      await settle(permit, error, stopping);
+      await reportToGuard(permit, error, stopping);
       throw judged(withoutSecretsIn(error, secrets));
     }
   }
@@ -102,9 +102,9 @@ function messageIn(body: string): ConsumerMessage {
 
 /**
  * Reports a failure to the circuit breaker, as an agent does: an error that the content has caused says nothing about an outage. But after
- * an opening with a canary, the others wait for a success, because such errors may have closed the channel.
+ * a probe the others wait for a success, because after an opening with a canary such errors may have closed the channel.
  */
-async function settle(permit: Permit, error: unknown, stopping: AbortSignal): Promise<void> {
+async function reportToGuard(permit: Permit, error: unknown, stopping: AbortSignal): Promise<void> {
   const isOfContent = error instanceof PermanentFailure || error instanceof UnprocessableMessage;
   if (stopping.aborted) permit.release();
   else if (permit.isProbe) await permit.failed();

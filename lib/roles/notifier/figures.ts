@@ -7,7 +7,7 @@ const hourMs = 3_600_000;
 /** Figures that were read for one message are reused for other messages within this time. */
 const keptMs = 2_000;
 
-/** Returns the exact figures of a fingerprint's exceptions since a given hour; undefined for tasks without a fingerprint. */
+/** Returns a function that reads the exact figures of a task's fingerprint since a given hour; undefined for tasks without a fingerprint. */
 export function exceptionFigures(
   store: Tallies,
   clock: Pick<Clock, 'now'>,

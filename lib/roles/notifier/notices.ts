@@ -58,7 +58,7 @@ export interface Notices {
 export function createNotices(options: NoticeOptions): Notices {
   const { store, agenda, clock } = options;
 
-  async function decided(entry: AgendaEntry, document: Document): Promise<'lost' | undefined> {
+  async function decide(entry: AgendaEntry, document: Document): Promise<'lost' | undefined> {
     const stored = storedIn(document);
     const name = { group: stored.group, key: stored.key };
     const decision = decideNotice(stored.notice, clock.now(), await options.mutedUntil(name, stored.sample));
@@ -92,7 +92,7 @@ export function createNotices(options: NoticeOptions): Notices {
       const result = await compareAndSet(async () => {
         const document = await store.document(collections.notices(group), key);
         if (!document) return void (await agenda.remove(entry));
-        return decided(entry, document);
+        return decide(entry, document);
       });
       if (result === 'lost') throw lostNotice(group, key);
     },

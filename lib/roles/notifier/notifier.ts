@@ -96,7 +96,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
         if (entries.length === 0) return;
         for (const { document } of entries) seen.add(`${document.collection} ${document.id}`);
         await tellOfTasks(entries.filter(isOfTask), now);
-        await allSettledOrThrow([...queuesIn(entries)].map(lookInTurn));
+        await allSettledOrThrow([...sequencesIn(entries)].map(lookInTurn));
       }
     },
   };
@@ -106,7 +106,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
  * Returns lists of entries. The lists are handled side by side, the entries of one list in turn. The notices of one group take from one
  * allowance, so one list has them all.
  */
-function queuesIn(entries: readonly AgendaEntry[]): Iterable<readonly AgendaEntry[]> {
+function sequencesIn(entries: readonly AgendaEntry[]): Iterable<readonly AgendaEntry[]> {
   const others = entries.filter((entry) => !isOfTask(entry));
   return Map.groupBy(others, ({ subject, document }) => (subject.what === 'notice' ? `group ${subject.group}` : document.id)).values();
 }

@@ -52,7 +52,7 @@ export async function newsOf(
   const isCounted = task.remindedFor === entry.at;
   if (!isCounted && at > now) return { done: () => agenda.move(entry, at) };
   const reminded = await remind(task, entry, isCounted, options);
-  // Another process, or a person, has changed the task: the next pass looks again.
+  // Another process or a person has changed the task, or the event bus has refused the reminder: the next pass looks again.
   if (!reminded) return { done: async () => {} };
   if (reminded.reminders === 1 && isOpenQuestion(task))
     await reportUnattended(task, { id: `${task.id}/late/${entry.at}`, why: 'nobody-in-time' }, options);
@@ -95,7 +95,7 @@ async function remind(
   return failed.length > 0 ? undefined : next;
 }
 
-/** Reminders begin again when a person releases a task, so that the number alone would not be unique. */
+/** Reminders begin again when a person releases a task, so the number alone is not unique. */
 function announcementOf(task: TaskRecord, remindedFor: number, now: number) {
   const { id: taskId, orderId, dueAt, kind, group, assignee, escalation, reminders: number = 1 } = task;
   const id = `${taskId}/reminder/${number}/${remindedFor.toString(36)}`;

@@ -10,8 +10,8 @@ interface Ports {
 }
 
 /**
- * Counts the orders that this process ends, for a store that cannot count them itself, and adds the counts to the store every ten seconds.
- * The figures are approximate: a process that crashes loses its last ten seconds.
+ * Counts the orders that this process ends, for a store that cannot count them itself, and adds the counts to the store at most every ten
+ * seconds, when an order ends. The figures are approximate: a process that ends loses the counts that it has not added yet.
  */
 export function createFinishedCounter({ store, clock }: Ports): { ended(): Promise<void> } {
   const { addFinished } = store;

@@ -26,9 +26,9 @@ export interface Inconsistency {
   readonly id: string;
   /** The step whose write was undone. */
   readonly cause: { readonly orderId: string; readonly path: string };
-  /** The id of the exception, or else of the order, that led to the recovery. An older process does not name it. */
+  /** The id of the exception, or else of the order, that led to the recovery. An older release does not name it. */
   readonly causedBy?: string | undefined;
-  /** `at`: when the step closed, in milliseconds since 1970. An older process does not say it. */
+  /** `at`: when the step closed, in milliseconds since 1970. An older release does not say it. */
   readonly uses: readonly { readonly path: string; readonly object: string; readonly at?: number | undefined }[];
   /** Set in the message to the order whose write was undone: there were more consumers than one undo notifies. */
   readonly isTooMany?: true | undefined;

@@ -9,14 +9,14 @@ export type ObjectsEntry = Extract<OutboxEntry, { kind: 'objects' }>;
 
 export const isObjectsEntry = (entry: OutboxEntry): entry is ObjectsEntry => entry.kind === 'objects';
 
-/** For how long it is known who used an object. An undo after that finds no consumers (people.md §12: `relevantFor`). */
+/** The number of days for which it is known who used an object. An undo after that finds no consumers (people.md §12: `relevantFor`). */
 export const relevantForDays = 7;
 
 /** One use of an object by a step of an order. It took place between the first request of the step and its close. */
 export interface ObjectUse {
   readonly orderId: string;
   readonly path: string;
-  /** The time of the first request under the key of this effect: milliseconds since 1970. A record of an older process has only `at`. */
+  /** The time of the first request under the key of this effect: milliseconds since 1970. A record of an older release has only `at`. */
   readonly requestedAt?: number;
   /** The time when the step closed: milliseconds since 1970. */
   readonly at: number;
