@@ -35,7 +35,7 @@ export interface TemplateUse {
 /** The part of a parsed expression that the check of types needs. */
 type ParsedTree = { readonly ok: true; readonly expression: Pick<Expression, 'ast'> } | { readonly ok: false };
 
-/** The place of a problem inside a template, for those who do not write it into the message. */
+/** The place of a problem inside a template, and its message without that place: rules report them as separate fields. */
 export interface Where {
   /** JSON pointer from the template. */
   readonly pointer: string;
@@ -121,7 +121,7 @@ function typeOfObject(template: { readonly [key: string]: unknown }, wanted: Typ
   };
 }
 
-/** Returns the type of a field; undefined if the schema lacks it. It is then probably misspelled, and the agent would ignore it. */
+/** Returns the type of a field; undefined if the schema lacks it. Such a field is probably misspelled, and the agent would ignore it. */
 const typeOfInput = ({ fields, others }: ObjectType, name: string): Type | undefined =>
   fields.get(name)?.type ?? (typeof others === 'object' ? others : undefined);
 

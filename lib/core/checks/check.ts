@@ -39,10 +39,10 @@ export function check(definition: WorkflowDefinition, catalog?: Catalog): readon
   if (definition.exprVersion !== exprVersion) report('', `exprVersion is ${definition.exprVersion}; this system supports ${exprVersion}.`);
 
   const { completeWithinSeconds, maxFailures, onExhausted, longWaitSeconds } = definition;
-  const tooLong =
+  const limitProblem =
     completeWithinSeconds === undefined ? undefined : secondsProblem('completeWithinSeconds', completeWithinSeconds, 'above 0');
-  const waitsTooLong = longWaitSeconds === undefined ? undefined : secondsProblem('longWaitSeconds', longWaitSeconds, 'above 0');
-  for (const problem of [tooLong, waitsTooLong]) if (problem) report('', problem);
+  const waitProblem = longWaitSeconds === undefined ? undefined : secondsProblem('longWaitSeconds', longWaitSeconds, 'above 0');
+  for (const problem of [limitProblem, waitProblem]) if (problem) report('', problem);
   if (maxFailures !== undefined && !(Number.isSafeInteger(maxFailures) && maxFailures >= 0))
     report('', `maxFailures is ${maxFailures}; it must be an integer of at least 0.`);
   for (const problem of peopleProblems(definition.people)) report('', problem);

@@ -1,7 +1,7 @@
 /** The names that are certainly set at one point of a definition: `steps.charge`, `vars.left`. It adds its own names to those of an earlier point. */
 export class Certain {
   /** Whether this point is unreachable: a fault was raised, or the order has ended. */
-  never = false;
+  isUnreachable = false;
   private readonly names = new Set<string>();
   private readonly before: Certain | undefined;
 
@@ -25,16 +25,16 @@ export class Certain {
 
   /** Adds the names of branches that have all run. */
   addAll(ways: readonly Certain[]): void {
-    for (const { names, never } of ways) {
+    for (const { names, isUnreachable } of ways) {
       for (const name of names) this.names.add(name);
-      if (never) this.never = true;
+      if (isUnreachable) this.isUnreachable = true;
     }
   }
 
-  /** Adds the names common to all branches, because only one of them has run. */
+  /** Adds the names common to all branches with a reachable end, because only one branch has run. */
   addCommon(ways: readonly Certain[]): void {
-    const [first, ...others] = ways.filter(({ never }) => !never);
-    if (!first) this.never = true;
+    const [first, ...others] = ways.filter(({ isUnreachable }) => !isUnreachable);
+    if (!first) this.isUnreachable = true;
     else for (const name of first.names) if (others.every(({ names }) => names.has(name))) this.names.add(name);
   }
 }

@@ -47,7 +47,7 @@ function listHint(list: string, name: string): string {
 const path = (mark: '?' | '', name: string): string =>
   /^[A-Za-z_]\w*$/.test(name) ? `.${mark}${name}` : `[${mark}${JSON.stringify(name)}]`;
 
-/** A record may have any field, so its fields give no warning. */
+/** Returns a field of an object type. An object whose `others` are a type may have any field, so its fields give no warning. */
 function fieldIn({ fields, others }: ObjectType, name: string): { readonly type: Type; readonly required: boolean } | undefined {
   const field = fields.get(name);
   if (field) return field;

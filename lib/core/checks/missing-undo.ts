@@ -8,14 +8,14 @@ import { aroundOf, everyIn, isComposite, type Placed, type Report } from './tree
  */
 export function checkUndoing(root: Placed, report: Report): void {
   const all = [...everyIn(root)];
-  const lasting = new Map<Placed, Placed>();
+  const withoutUndo = new Map<Placed, Placed>();
   for (const placed of all) {
     if (placed.node.activity !== 'compensate') continue;
     const { scope: name } = placed.node;
     const scope = name === undefined ? handledScope(placed, report) : named(name, placed, all, report);
-    if (scope) for (const step of lastingIn(scope)) if (!lasting.has(step)) lasting.set(step, scope);
+    if (scope) for (const step of withoutUndoIn(scope)) if (!withoutUndo.has(step)) withoutUndo.set(step, scope);
   }
-  for (const [step, scope] of lasting)
+  for (const [step, scope] of withoutUndo)
     report(
       step.path,
       `This step has no undo, so its effect stays when ${scope.path} is compensated. Give it one, .undo(…), or declare that its effect stays: .noUndo().`,
@@ -78,8 +78,8 @@ const isInOtherTurn = (scope: Placed, placed: Placed): boolean => {
   );
 };
 
-/** Returns the steps whose effect stays. A handler does not undo its own work, so the steps of a handler do not count. */
-const lastingIn = (scope: Placed): readonly Placed[] =>
+/** Returns the steps of a scope whose effect stays for want of an undo. A handler does not undo its own work, so its steps do not count. */
+const withoutUndoIn = (scope: Placed): readonly Placed[] =>
   scope.inside
     .filter(({ part }) => part === 'child')
     .flatMap((child) => [...everyIn(child)])

@@ -30,16 +30,16 @@ function operandType(type: Type): OperandType {
     case 'string':
       return type.kind;
     case 'list':
-      return known(`list<${operandType(type.item)}>`);
+      return namedOrDyn(`list<${operandType(type.item)}>`);
     case 'cel':
-      return known(type.name);
+      return namedOrDyn(type.name);
     default:
       return 'dyn';
   }
 }
 
-/** Falls back to `dyn`. The library rejects some operations on lists of unknown entries that would work at run time. */
-const known = (name: string): OperandType => operandTypes.find((type) => type === name) ?? 'dyn';
+/** Returns the operand type of this name, or else `dyn`: the library rejects operations on some lists that would work at run time. */
+const namedOrDyn = (name: string): OperandType => operandTypes.find((type) => type === name) ?? 'dyn';
 
 function typeNamed(name: string): Type {
   const [, item] = /^list<(.*)>$/.exec(name) ?? [];

@@ -81,7 +81,7 @@ class Reader {
       case 'raise':
       case 'rethrow':
       case 'terminate':
-        certain.never = true;
+        certain.isUnreachable = true;
         return;
       case 'sequence':
       case 'scope':
@@ -104,13 +104,13 @@ class Reader {
   private walkInTurn(children: readonly Placed[], certain: Certain): void {
     let isSaid = false;
     for (const child of children) {
-      if (certain.never && !isSaid)
+      if (certain.isUnreachable && !isSaid)
         this.world.report(
           child.path,
           'Unreachable: before this activity, a fault is raised or the order ends. Move or remove it.',
           'warning',
         );
-      isSaid ||= certain.never;
+      isSaid ||= certain.isUnreachable;
       this.walk(child, certain);
     }
   }

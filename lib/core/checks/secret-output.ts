@@ -94,7 +94,7 @@ export class Secrets {
     return named.map((node) => ({ pointers: pointersOf(node, root), fields: rest }));
   }
 
-  /** Returns pointers to the exact parts that are secret in the values that other activities read from this one. Compare `pointersOf`. */
+  /** Returns pointers to exactly the secret parts of the values that others read from this activity. Compare `pointersOf`. */
   private placesOf(node: Activity, root: string): readonly string[] {
     if (node.activity === 'assign') return root === 'vars' ? this.placesIn(node.value) : [];
     if (node.activity === 'compute') return [];
@@ -128,7 +128,7 @@ export class Secrets {
     );
   }
 
-  /** Returns pointers to the secret parts of the values that other activities read from this one. A value computed from a secret is secret as a whole. */
+  /** Returns pointers to the secret parts of the values that others read from this activity. A computed value counts as a whole. */
   private pointersOf(node: Activity, root: string): readonly string[] {
     const whole = (template: Template | undefined) => (template !== undefined && this.readIn(template) !== undefined ? [''] : []);
     if (isRemote(node)) return root === 'steps' ? (node.secretOutput ?? []) : [];

@@ -8,7 +8,7 @@ import { didYouMean } from './suggest.ts';
 export interface Placed {
   readonly node: Activity;
   readonly path: string;
-  /** The role of the activity in the enclosing one. */
+  /** The use of the activity in the enclosing one. */
   readonly part: 'child' | 'handler' | 'undo';
   readonly around: Placed | undefined;
   readonly inside: readonly Placed[];

@@ -205,7 +205,7 @@ class KnownTypes {
       for (const { placed, node } of assignments) {
         const before = variables.get(node.variable) ?? never;
         const after = agreed(before, this.typeOf(node.value, placed, { type: unknown }, silent));
-        hasGrown ||= sizeOf(before) !== sizeOf(after);
+        hasGrown ||= stageOf(before) !== stageOf(after);
         variables.set(node.variable, after);
       }
     }
@@ -235,7 +235,7 @@ function agreed(one: Type, other: Type): Type {
 }
 
 /** Returns a text that differs between the stages of a growing type: empty, some strings, all values of a type, anything. */
-const sizeOf = (type: Type): string => (type.kind === 'string' && type.among ? `${type.among.length}` : keyOf(type));
+const stageOf = (type: Type): string => (type.kind === 'string' && type.among ? `${type.among.length}` : keyOf(type));
 
 /** Yields the fields that an expression tests for: `has(order.note)`, `"note" in order`. */
 export function* testedFor(node: ASTNode): Generator<string> {

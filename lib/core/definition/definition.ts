@@ -65,7 +65,7 @@ export interface WorkflowDefinition {
   readonly toOperator: readonly string[];
   /** Faults that go to the caller, with all that extend them. Without a caller they go to an operator. */
   readonly toCaller?: readonly string[];
-  /** Seconds for the whole order, from its start. Every request respects this limit. */
+  /** Seconds for the whole order, from its start. Every request of a step respects this limit; undos and confirmations do not. */
   readonly completeWithinSeconds?: number;
   /** The reaction to a missed deadline of a step. `step` (default): the step is requested again. `order`: the order is reset. */
   readonly recover?: 'step' | 'order';

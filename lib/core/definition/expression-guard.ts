@@ -26,7 +26,10 @@ export interface Findings {
   readonly lists: ASTNode[];
 }
 
-/** Refuses parts of an expression that the library would run, but that could keep a scheduler busy. Collects in `found` what the expression reads. */
+/**
+ * Refuses parts of an expression that the library would run: those that could keep a scheduler busy, unsigned numbers, reserved names, and
+ * reads of all steps at once. Collects in `found` what the expression reads.
+ */
 export function inspect(node: ASTNode, found: Findings, inComprehension: boolean): { message: string; position: number } | undefined {
   const refuse = (message: string) => ({ message, position: node.range.start });
   let inside = inComprehension;

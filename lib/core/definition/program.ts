@@ -18,7 +18,7 @@ export interface Program {
   readonly lastRead: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Whether a template is a condition about the output of its own step. It is evaluated when the step closes. */
+/** Whether a template is the condition on the output of its own step. It is evaluated when that output arrives. */
 export const isOfOutput = (node: Activity, template: Template): boolean => isRemote(node) && node.expects?.condition === template;
 
 const programs = new WeakMap<WorkflowDefinition, Program>();
@@ -162,8 +162,8 @@ export function scopeOf(
 }
 
 /**
- * Returns the input of a step's request, as the state has it. The input of an undo or a confirmation is stored; that of
- * a step is evaluated again.
+ * Returns the input of a step's request, as the state has it. The input of an undo or a confirmation is stored. That of a step is evaluated
+ * again, unless it is stored too or a person gave it.
  */
 export function inputOf(
   program: Program,
@@ -174,9 +174,9 @@ export function inputOf(
   const node = nodeAt(program, path);
   const { mode, input } = stepOf(node, state.activities?.[path]) ?? {};
   if (mode === 'undo') return { ok: true, value: state.undo?.find((entry) => undoPathOf(entry.path) === path)?.input ?? null };
-  const asked =
+  const stored =
     input ?? (mode === 'confirm' ? state.undo?.find((entry) => entry.path === path)?.requestInput : undefined) ?? state.inputs?.[path];
-  if (asked !== undefined) return { ok: true, value: asked };
+  if (stored !== undefined) return { ok: true, value: stored };
   return fill(isRemote(node) ? node.input : null, scopeOf(program, subject, state, path));
 }
 

@@ -32,7 +32,7 @@ function pointersWithin(
   ];
 }
 
-/** A part whose reference repeats, or leads nowhere, counts as secret as a whole. */
+/** Returns the pointers behind a reference. If the reference repeats, or leads nowhere, the value counts as secret as a whole. */
 function pointersBehind(reference: string, pointer: string, root: Json | undefined, references: readonly string[]): readonly string[] {
   const part = references.includes(reference) ? undefined : referred(root, reference);
   return part === undefined ? [pointer] : pointersWithin(part, pointer, root, [...references, reference]);

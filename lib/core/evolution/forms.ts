@@ -2,7 +2,7 @@ import { shortType } from '#core/data/fault';
 import { type Activity, limits, rootPath, type WorkflowDefinition } from '#core/definition/definition';
 import type { Program } from '#core/definition/program';
 import { freshName, rewritten } from './rewrite.ts';
-import type { Separating } from './separating.ts';
+import type { SeparatingField } from './separating.ts';
 import type { Way } from './ways.ts';
 
 /** A change of a definition. With it, orders do without a person what people have done by instructions. */
@@ -18,8 +18,8 @@ export interface Form {
   readonly code: string;
 }
 
-/** A failing step of a program. `fault`: the type with its ancestors. */
-export interface Failing {
+/** A step of a program that fails. `fault`: the type with its ancestors. */
+export interface FailingStep {
   readonly program: Program;
   readonly path: string;
   readonly node: Activity;
@@ -38,7 +38,7 @@ const changed = (program: Program, { kind, path, after, code }: Omit<Form, 'defi
 });
 
 /** Returns the changes that stand for a way, the best first, or a sentence about why a definition cannot do it. */
-export function formsOf(way: Way, failing: Failing, separating: readonly Separating[]): readonly Form[] | string {
+export function formsOf(way: Way, failing: FailingStep, separating: readonly SeparatingField[]): readonly Form[] | string {
   const { kind, effect, path } = way.instruction;
   switch (kind) {
     case 'resubmit':
@@ -61,7 +61,7 @@ export function formsOf(way: Way, failing: Failing, separating: readonly Separat
  * Repeats the step without a person. The pause is the time within which people had resubmitted it in 80 % of the cases that passed. The
  * number of retries is the largest number that an order needed, at most `retriesMax`.
  */
-function retryForm({ uses }: Way, { program, path, node, fault }: Failing): Form {
+function retryForm({ uses }: Way, { program, path, node, fault }: FailingStep): Form {
   const runs = Math.max(...[...Map.groupBy(uses, ({ orderId }) => orderId).values()].map(({ length }) => length));
   const retries = Math.min(retriesMax, runs);
   const waits = uses.filter(({ verified }) => verified === 'passed').map(({ waitedMs }) => Math.ceil(waitedMs / 1000));
@@ -78,7 +78,7 @@ function retryForm({ uses }: Way, { program, path, node, fault }: Failing): Form
 }
 
 /** Returns the form that leaves out the failing step when the fault comes, and goes on. */
-function goOnForm({ program, path, node, fault }: Failing): Form {
+function goOnForm({ program, path, node, fault }: FailingStep): Form {
   const [name, body] = [freshName(program, `${node.name}-if-possible`), freshName(program, `without-${node.name}`)];
   return changed(program, {
     kind: 'handler',
@@ -89,7 +89,7 @@ function goOnForm({ program, path, node, fault }: Failing): Form {
 }
 
 /** Undoes the whole order after the fault. */
-function undoForm({ program, fault }: Failing): Form {
+function undoForm({ program, fault }: FailingStep): Form {
   const name = freshName(program, `undo-after-${kebab(shortType(fault))}`);
   const { root } = program.definition;
   return changed(program, {
@@ -101,7 +101,7 @@ function undoForm({ program, fault }: Failing): Form {
 }
 
 /** Leaves the step out for the orders for which it has always failed. */
-function ifForm({ program, path, node }: Failing, { field, value }: Separating): Form {
+function ifForm({ program, path, node }: FailingStep, { field, value }: SeparatingField): Form {
   const name = freshName(program, `${node.name}-if-${kebab(field.slice(field.lastIndexOf('.') + 1))}`);
   const literal = JSON.stringify(value);
   return changed(program, {

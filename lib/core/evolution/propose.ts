@@ -7,7 +7,7 @@ import { isRemote, rootPath } from '#core/definition/definition';
 import type { Program } from '#core/definition/program';
 import { secretPointers } from '#core/definition/secrets';
 import { differenceLines } from './difference.ts';
-import { type Failing, type Form, formsOf } from './forms.ts';
+import { type FailingStep, type Form, formsOf } from './forms.ts';
 import { separatingFields } from './separating.ts';
 import { isTrusted, proposalLimits, type Way } from './ways.ts';
 
@@ -84,7 +84,7 @@ function tooLittle(ways: readonly Way[]): string {
 const unraised: ReadonlySet<string> = new Set([engineFaults.deadlineExceeded, engineFaults.serviceUnavailable].map(shortType));
 
 /** Returns the failing step in the present definition, or a sentence about why no change can help there. */
-function failingOf({ step, type }: Cluster, program: Program): Failing | string {
+function failingOf({ step, type }: Cluster, program: Program): FailingStep | string {
   const node = step === null ? undefined : program.nodes.get(step);
   const version = program.definition.version;
   if (step === null) return 'The exceptions name no step.';
@@ -102,7 +102,7 @@ const diffOf = ({ path, after }: Form, program: Program): readonly string[] =>
   differenceLines(program.nodes.get(path) as unknown as Json, after as unknown as Json);
 
 /** Returns the other steps that can raise the fault: a handler of the whole workflow takes it from all of them. */
-const alsoTaken = ({ path }: Form, { program, path: own, fault }: Failing): readonly string[] =>
+const alsoTaken = ({ path }: Form, { program, path: own, fault }: FailingStep): readonly string[] =>
   path !== rootPath
     ? []
     : [...program.nodes].flatMap(([each, node]) =>

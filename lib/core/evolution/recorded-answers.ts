@@ -27,6 +27,7 @@ export function recordingOf(orderId: string, program: Program, lines: readonly R
   const answers = new Map<string, RecordedAnswer[]>();
   const signals: { name: string; payload: Json }[] = [];
   const add = (path: string, answer: RecordedAnswer): void => {
+    // An event and its fact may tell the same answer: each request counts once.
     if (!open.delete(path)) return;
     answers.set(path, [...(answers.get(path) ?? []), answer]);
   };
@@ -85,8 +86,8 @@ export class RecordedAnswers {
   }
 
   /**
-   * Returns the next answer for a step. `new`: it was never requested. `none`: it was, but not so often, and its last answer was
-   * not a success.
+   * Returns the next answer for a step; after the last one, that one again if it was a success. `new`: the recording has no request of the
+   * step. `none`: no answer is left, and the last one was not a success.
    */
   next(path: string): RecordedAnswer | 'new' | 'none' {
     const recorded = this.recordedPath(path);

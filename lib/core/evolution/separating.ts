@@ -2,7 +2,7 @@ import { isObject, type Json } from '#core/data/json';
 import { isSealed } from '#core/definition/sealed';
 
 /** A field of the order by whose value two groups of orders differ. */
-export interface Separating {
+export interface SeparatingField {
   /** The field as expressions read it: `order.address.country`. */
   readonly field: string;
   /** The value that all orders with the exception have, and none of the others. */
@@ -17,7 +17,7 @@ const depthMax = 4;
 /**
  * Returns the fields that separate orders with an exception from orders without one. `secret`: JSON pointers to fields that are left out.
  */
-export function separatingFields(failed: readonly Json[], good: readonly Json[], secret: readonly string[]): readonly Separating[] {
+export function separatingFields(failed: readonly Json[], good: readonly Json[], secret: readonly string[]): readonly SeparatingField[] {
   if (failed.length < separatingMin || good.length < separatingMin) return [];
   const [first, ...others] = failed.map((body) => leavesOf(body, secret));
   const rest = good.map((body) => leavesOf(body, secret));

@@ -100,7 +100,7 @@ class Play {
     return { status: 'succeeded', output: output ? sampleOfJson(output, operation) : {} };
   }
 
-  /** Goes to the next time at which the order does something, or hands it a signal that it got. */
+  /** Hands the order the next signal of the recording; if none is left, goes to the next time at which the order does something. */
   private passTime(): WhatIf | undefined {
     const signal = this.signals.shift();
     if (signal) {

@@ -7,7 +7,7 @@ import { nodeAt, type Program } from '#core/definition/program';
 import { readersOf } from '#core/views/readers';
 import { exceptionFingerprint } from './fingerprint.ts';
 
-/** Whether an action on an order has helped. `void`: somebody ended the order otherwise first. */
+/** Whether an action on an order has helped. `void`: first, somebody ended the order otherwise, or skipped the step. */
 export type Verdict = 'passed' | 'failed-again' | 'failed-otherwise' | 'void';
 
 /** An action on an order whose effect is not known yet: plain JSON. */

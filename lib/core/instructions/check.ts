@@ -93,7 +93,7 @@ export function checkOf(
     refusals: [],
     warnings: [
       ...warnings,
-      ...uncertaintyOf(program, [...follows.uncertain, ...later(undoes, after)]),
+      ...uncertaintyOf(program, [...follows.uncertain, ...notDoneYet(undoes, after)]),
       ...interruptionsOf(undoes, follows.state),
       ...obstaclesOf(program, follows),
     ],
@@ -134,8 +134,8 @@ const unique = (operations: readonly Operation[]): readonly Operation[] => [
   ...new Map(operations.map((each) => [`${each.path} ${each.operation}`, each])).values(),
 ];
 
-/** Returns the undone steps that a clean-up has still to do. If their service refuses them, there is nothing to undo. */
-const later = (undoes: readonly Operation[], { undo = [], activities }: State): readonly string[] =>
+/** Returns the steps to undo that a clean-up has still to do. If its service refuses such a step, there is nothing to undo. */
+const notDoneYet = (undoes: readonly Operation[], { undo = [], activities }: State): readonly string[] =>
   undoes.map(({ path }) => path).filter((path) => !activities[undoPathOf(path)] && !undo.some((entry) => entry.path === path));
 
 /** Returns a warning for each step that is undone only if it turns out to be done. */

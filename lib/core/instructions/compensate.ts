@@ -61,19 +61,19 @@ function ofPath({ program, state }: Judged, path: string): readonly InstructionR
   const isScope = node !== undefined && !isCustom(node) && behaviorOf(node.activity).children(node).length > 0;
   if (!isScope || isOfUndo(program, path))
     return [
-      refusal('no-such-step', `${path} is not a scope of this workflow.${proposalFor(program, path)} ${chosen(program, state)}`, about),
+      refusal('no-such-step', `${path} is not a scope of this workflow.${proposalFor(program, path)} ${choicesIn(program, state)}`, about),
     ];
   const activity = activities[path];
-  if (!activity) return [refusal('moved-on', `${path} is not open, so it cannot be undone alone. ${chosen(program, state)}`, about)];
+  if (!activity) return [refusal('moved-on', `${path} is not open, so it cannot be undone alone. ${choicesIn(program, state)}`, about)];
   if (activity.status !== 'Executing' && !activity.awaitsPerson && !activity.handling)
-    return [refusal('moved-on', `${path} is ending already. ${chosen(program, state)}`, about)];
+    return [refusal('moved-on', `${path} is ending already. ${choicesIn(program, state)}`, about)];
   return blocked && !blocked.reported && !isAt(blocked.path, path)
-    ? [refusal('other-branch', `${path} is not around ${blocked.path}, where the order is blocked. ${chosen(program, state)}`, about)]
+    ? [refusal('other-branch', `${path} is not around ${blocked.path}, where the order is blocked. ${choicesIn(program, state)}`, about)]
     : [];
 }
 
 /** Returns a sentence with the scopes that can be undone alone. */
-function chosen(program: Program, { activities, blocked }: Judged['state']): string {
+function choicesIn(program: Program, { activities, blocked }: Judged['state']): string {
   const scopes = Object.keys(activities).filter((path) => path !== rootPath && blocked && isWithin(blocked.path, path));
   const open = scopes.filter((path) => !isCustom(nodeAt(program, path)));
   return open.length === 0

@@ -90,7 +90,7 @@ class Forecaster implements Forecast {
       const compensating = this.requested(true);
       if (compensating !== undefined) {
         this.answer(compensating);
-        // A step whose answer does not count now must not keep the others from theirs.
+        // A reply that does not count now changes nothing. Without `ignored`, the same step would be answered again and again.
         if (this.state === before) this.ignored.add(compensating);
         continue;
       }
@@ -138,7 +138,7 @@ class Forecaster implements Forecast {
     });
   }
 
-  /** Leaves out the impossible undo of a step that may not have been done, as then the order goes on. Returns false if there is none. */
+  /** Leaves out the impossible undo of a step that perhaps was not done: then the order goes on. Returns false if there is none. */
   private passImpossibleUndo(): boolean {
     const step = this.uncertain.find((path) => stepAt(this.outset.program, this.state, undoPathOf(path))?.phase === 'impossible');
     if (step === undefined) return false;
@@ -160,7 +160,7 @@ class Forecaster implements Forecast {
     return true;
   }
 
-  /** Lets time pass. That of a wait for a signal passes only while the order ends: its clean-up goes on even if no signal arrives. */
+  /** Lets the next timer end. That of a wait for a signal counts only while the order ends: a clean-up goes on without the signal. */
   private passTime(): void {
     const { program } = this.outset;
     const times = Object.entries(this.state.activities).flatMap(([path, activity]) => {

@@ -14,14 +14,15 @@ export const handlersMax = 4;
 export const handle: InstructionKind<Handle> = {
   refusals: (order, instruction) =>
     firstOf(
-      () => whenAtWork(order),
+      () => whenNoneIsOpen(order),
       () => [...ofWorkflow(order, instruction), ...whenTooMany(order)],
     ),
   staysStopped: () => true,
   apply: () => undefined,
 };
 
-function whenAtWork(order: Judged): readonly InstructionRefusal[] {
+/** Returns the reason against an order that is not finished, or that has no open exception from outside. */
+function whenNoneIsOpen(order: Judged): readonly InstructionRefusal[] {
   if (order.processState === 'Processed') return order.openReports > 0 ? [] : whenFinished(order);
   return [
     refusal(

@@ -67,7 +67,7 @@ export interface Judged {
   readonly suspended: boolean;
   /** The number of exceptions and tasks of the order that are open. */
   readonly openCauses: number;
-  /** The number of those that came from outside while the order was stopped. */
+  /** The number of its open exceptions that came from outside while the order was stopped. */
   readonly openReports: number;
   /** The order that replaces this one. */
   readonly restartedAs?: string | undefined;
@@ -93,7 +93,7 @@ export interface InstructionKind<I> {
   readonly warnings?: (order: Judged, instruction: I) => readonly InstructionWarning[];
   /** Returns the paths of activities that are closed without being done. */
   readonly skips?: (order: Judged, instruction: I) => readonly string[];
-  /** Whether the order stays in Error, or suspended, until its instance says otherwise. Default: it continues. */
+  /** Whether an order in Error, or a suspended one, stays so for the present. Default: the instruction lets the order continue. */
   readonly staysStopped?: (order: Pick<Judged, 'program' | 'state'>, instruction: I) => boolean;
   /** Returns the attributes of the record that it changes. */
   readonly changesRecord?: (instruction: I) => { readonly maxFailures?: number };

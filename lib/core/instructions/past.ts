@@ -55,10 +55,10 @@ function attemptIn(attemptId: string, { generation, attempt }: PastActivity): Pi
 
 function closedWith(known: PastActivity, fact: Extract<CoreFact, { type: 'ActivityClosed' }>): PastActivity {
   const { generation, attempt, outcome, skipped } = known;
-  const asked = fact.attemptId === undefined ? { generation, attempt } : attemptIn(fact.attemptId, known);
+  const request = fact.attemptId === undefined ? { generation, attempt } : attemptIn(fact.attemptId, known);
   const { output } = fact;
   if (fact.result === 'Succeeded')
-    return { ...asked, outcome: 'done', ...(output === undefined ? {} : { output }), ...(skipped ? { skipped } : {}) };
+    return { ...request, outcome: 'done', ...(output === undefined ? {} : { output }), ...(skipped ? { skipped } : {}) };
   // A canceled step may have been done and undone, or its outcome may have stayed unknown.
-  return outcome === 'undone' || outcome === 'unknown' ? known : { ...asked, outcome: 'gone' };
+  return outcome === 'undone' || outcome === 'unknown' ? known : { ...request, outcome: 'gone' };
 }

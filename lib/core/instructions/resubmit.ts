@@ -45,12 +45,14 @@ function ofQuestion({ state: { blocked, ending } }: Judged, answer: Json | undef
     return answer === undefined
       ? []
       : [refusal('no-question', 'The order has no open question. Leave out "answer".', { pointer: '/answer' })];
-  const asked = blocked && isQuestion(blocked.fault) ? blocked : undefined;
-  if (asked && answer === undefined)
+  const question = blocked && isQuestion(blocked.fault) ? blocked : undefined;
+  if (question && answer === undefined)
     return [
-      refusal('answer-missing', `The order waits for an answer to: ${asked.fault.message} Send it as "answer".`, { path: asked.path }),
+      refusal('answer-missing', `The order waits for an answer to: ${question.fault.message} Send it as "answer".`, {
+        path: question.path,
+      }),
     ];
-  if (asked || answer === undefined) return [];
+  if (question || answer === undefined) return [];
   const detail = 'The order has no open question: it is in Error because of a fault. Leave out "answer".';
   return [refusal('no-question', detail, { pointer: '/answer' })];
 }

@@ -27,7 +27,7 @@ export const retryUndo: InstructionKind<RetryUndo> = {
 
 type Order = Pick<Judged, 'program' | 'state'>;
 
-/** Returns the paths of failing undos, and of requests that ask for an unknown outcome before an undo. `path`: only the one of this step. */
+/** Returns the paths of failing undos and confirmations. `path`: only those of this step. */
 const chosen = ({ program, state }: Order, path: string | undefined): readonly string[] =>
   failingWork(program, state).filter((each) => path === undefined || each === path || each === undoPathOf(path));
 

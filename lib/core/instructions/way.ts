@@ -13,7 +13,10 @@ export function isAtOrAfter(program: Program, path: string, target: string): boo
 export const isBefore = (program: Program, path: string, target: string): boolean =>
   sidesOf(program, definitionPath(target)).some(({ before }) => before.some((each) => isAt(definitionPath(path), each)));
 
-/** Returns the scopes to undo before an order goes on at the target, newest first: those behind it inside an open activity, and itself. */
+/**
+ * Returns the scopes to undo before an order goes on at the target, newest first: the activities behind the target inside the
+ * open activity, and then the target.
+ */
 export function scopesFrom(program: Program, open: string, target: string): readonly string[] {
   const inside = sidesOf(program, target).filter(({ around }) => isAt(around, open));
   return [...inside.toReversed().flatMap(({ after }) => after.toReversed()), target];

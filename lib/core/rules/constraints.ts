@@ -5,7 +5,7 @@ import type { Rule } from './rule.ts';
 import { isFit, type RuleSet, rulesAbout } from './rule-set.ts';
 import type { Situation } from './situation.ts';
 
-/** The actions of a constraint when an order violates it. Other rules about data only notify. */
+/** The actions with which a rule about data forbids a change that would violate it. A rule with another action forbids nothing. */
 const forbidding: ReadonlySet<Rule['action']['kind']> = new Set(['raise', 'suspend', 'task', 'compensate', 'recover']);
 
 /** An order before and after a change, as the expressions of rules read it. */

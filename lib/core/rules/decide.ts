@@ -115,7 +115,7 @@ class Deciding {
     const { rule } = compiled;
     const { event, workflow } = this.situation;
     const once = onceIn(event.kind);
-    // A rule is asked once about an age or a lateness: its caller looks again until no rule is left to ask.
+    // A rule is asked once about an age or a lateness. The event is decided again until no rule is left to ask (`nextRuleTime`).
     if (once) {
       const key = keyOf(rule.id, rule.version, event.id);
       if (isNoted(this.memory, once, key)) return { is: 'not-about' };

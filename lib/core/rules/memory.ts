@@ -10,7 +10,7 @@ export interface RuleMemory {
   readonly ages?: readonly string[];
   readonly late?: readonly string[];
   readonly wouldHave?: readonly string[];
-  /** The number of times that a rule has acted, by rule and fingerprint. */
+  /** The number of times that a rule has acted, by rule and fingerprint, or kind of an event without a fingerprint. */
   readonly acted?: { readonly [key: string]: number };
   /** Constraints whose condition was true (a violation), or could not be evaluated, after the last write. */
   readonly holds?: { readonly [key: string]: 'true' | 'failed' };

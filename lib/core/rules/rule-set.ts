@@ -65,7 +65,7 @@ export function rulesAbout({ byKind }: RuleSet, kind: RuleEventKind, workflow: s
   return found ? (found.ofWorkflow.get(workflow) ?? found.general) : none;
 }
 
-/** Whether any rule may be about such an event. If not, its caller need not gather the values for `decide`. */
+/** Whether any rule may be about such an event. If not, the values for `decide` need not be gathered. */
 export const isAnyRuleAbout = (set: RuleSet, kind: RuleEventKind, workflow: string): boolean => rulesAbout(set, kind, workflow).length > 0;
 
 /** Whether a rule about such an event reads an output in its condition or its action, so that the journal must be read. */

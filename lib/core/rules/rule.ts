@@ -95,7 +95,7 @@ export interface Rule {
   readonly mode: RuleMode;
   /** Rules with the highest priority come first, rules of equal priority in the order of their ids. */
   readonly priority: number;
-  /** The most actions on one order for the same fingerprint. */
+  /** The most actions on one order for the same fingerprint, or for the same kind of event if the event has no fingerprint. */
   readonly timesPerOrder: number;
   readonly version: number;
 }

@@ -8,7 +8,7 @@ import { fillRule, parseRuleExpression, type RuleScope } from './language.ts';
 /** The input of an undo that a rule gives, or why it cannot be evaluated; undefined if the condition of the rule is false. */
 export type RuledInput = { readonly input: Json } | { readonly fault: Fault } | undefined;
 
-/** Asks a rule of compensation about a step that has closed. */
+/** Returns the input of the undo that a rule of compensation gives to a step that has closed. */
 export function ruledInput({ rule, condition, input }: RuledUndo, scope: RuleScope): RuledInput {
   const holds = condition === undefined ? true : conditionIn(condition, scope);
   if (holds === false) return undefined;

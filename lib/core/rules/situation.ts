@@ -31,7 +31,7 @@ export interface Situation {
   readonly event: RuleEvent;
   /** `steps`: at an event of data, the steps that rules name in their objects, by path. */
   readonly values: Omit<RuleScope, 'at'> & { readonly steps?: { readonly [path: string]: Json } };
-  /** The rules of compensation in force were already asked when their steps closed, so they are not asked about this event. */
+  /** The rules of compensation in force were asked already, when the steps closed. So they are not asked about this event. */
   readonly undosAreRuled?: true;
 }
 

@@ -110,7 +110,7 @@ class Drafting {
     return id;
   }
 
-  /** Connects two parts. Several exits to several entries meet in a join node, because every pair would be a tangle. */
+  /** Connects two parts. Several exits, or one with a label, meet several entries in a join node, so that not every pair needs an arrow. */
   connect(from: readonly Exit[], to: readonly string[]): void {
     if (to.length > 1 && (from.length > 1 || from.some(({ label }) => label !== undefined))) {
       const join = this.node('join', '');

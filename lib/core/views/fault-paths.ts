@@ -92,7 +92,7 @@ export function faultPathOf(program: Program, path: string, fault: Raised, origi
   // A fault raised by the workflow involves no agent, so there is no later attempt.
   if (end || fault.permanent || origin === 'raised') return { ...found, askedAgain: false, end: end ?? blockedFor(program, fault) };
   const { onExhausted = 'error' } = program.definition;
-  // The retries have used all their runs, so the fault blocks the order at once.
+  // The retries have used all their runs, so the order blocks at once (`isUsedUp`).
   if (retries.length > 0 && onExhausted === 'error') return { ...found, askedAgain: false, end: blockedFor(program, fault) };
   return afterSilence(program, found);
 }
@@ -156,7 +156,7 @@ function afterSilence(program: Program, found: Omit<FaultPath, 'askedAgain' | 'e
   const { onExhausted = 'error', recover } = program.definition;
   if (onExhausted === 'wait') return { ...found, askedAgain: true, end: { kind: 'waits' } };
   if (onExhausted === 'undo') return { ...found, askedAgain: true, end: { kind: 'undone' } };
-  // If the whole order is recovered, no single step becomes late.
+  // With `recover: 'order'` the order is reset as a whole, so no single step becomes late.
   if (onExhausted === 'error' || recover === 'order') return { ...found, askedAgain: true, end: { kind: 'operator', foreseen: false } };
 
   const late = lateFaultOf(program, found.path);

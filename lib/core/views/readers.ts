@@ -3,7 +3,7 @@ import { parseExpression } from '#core/definition/expression';
 import { expressionsIn, isOfOutput, type Program } from '#core/definition/program';
 import { undoneBy } from '#core/engine/replay';
 
-/** Returns the paths of the activities whose expressions read the output of a step of this name, and of undos that do. */
+/** Returns the paths of the activities, undos included, whose expressions read the output of the step with this name. */
 export const readersOf = (program: Program, name: string): readonly string[] =>
   [...program.nodes].flatMap(([path, node]) =>
     behaviorOf(node.activity)

@@ -35,13 +35,13 @@ export interface UndoPlan {
 /** Returns what an undo of a scope would do now. `done`: the paths of steps that the journal shows as completed and not undone. */
 export function undoPlan(program: Program, subject: Subject, state: State, scope: string, done: readonly string[]): UndoPlan {
   const inScope = (path: string): boolean => isAt(path, scope) || isAt(definitionPath(path), scope);
-  const atWork = new Map(
-    Object.entries(state.activities).flatMap(([path, activity]) => undoOfLive(program, subject, state, path, activity)),
+  const ofOpenSteps = new Map(
+    Object.entries(state.activities).flatMap(([path, activity]) => undoOfOpen(program, subject, state, path, activity)),
   );
-  const noted = inTheirOrder(state).filter(({ path }) => !atWork.has(path));
-  const live = [...atWork.values()].filter((each) => each !== undefined);
+  const noted = inTheirOrder(state).filter(({ path }) => !ofOpenSteps.has(path));
+  const open = [...ofOpenSteps.values()].filter((each) => each !== undefined);
   // Known effects are undone at once, unknown ones after their reply.
-  const first = [...live.filter((each) => !each.outcomeUnknown), ...live.filter((each) => each.outcomeUnknown)];
+  const first = [...open.filter((each) => !each.outcomeUnknown), ...open.filter((each) => each.outcomeUnknown)];
   const planned = [...first, ...noted.flatMap((entry) => undoOf(program, entry))];
   const wholes = (state.undo ?? []).flatMap(({ path }) => (isRemote(nodeAt(program, path)) ? [] : [path]));
   return {
@@ -66,7 +66,7 @@ export function scopeNamed({ nodes }: Program, text: string): string | undefined
   return others.length === 0 ? only : undefined;
 }
 
-/** Returns the entries newest first, except that scopes being undone come before the rest. */
+/** Returns the entries newest first, except that the entries of scopes that are being undone come before all others. */
 function inTheirOrder({ undo = [], activities }: State): readonly UndoEntry[] {
   const newestFirst = undo.toReversed();
   const first = Object.entries(activities).flatMap(([at, activity]) => {
@@ -99,7 +99,7 @@ const inputFrom = (found: Evaluation): Pick<PlannedUndo, 'input' | 'impossible'>
   found.ok ? { input: found.value } : { input: null, impossible: found.fault.message };
 
 /** Returns the undo of an open step by the step's path. The undo is undefined if the step is known not to be done. */
-function undoOfLive(
+function undoOfOpen(
   program: Program,
   subject: Subject,
   state: State,

@@ -37,7 +37,7 @@ export function undoProgress(program: Program, state: State, facts: readonly { r
     return path !== undefined && isAt(path, scope) ? [path] : [];
   });
   const isMarked = (path: string): boolean => activities[path]?.marked === true || activities[undoPathOf(path)]?.marked === true;
-  const atWork = Object.keys(activities).filter((path) => {
+  const unfinished = Object.keys(activities).filter((path) => {
     if (isMarked(path)) return false;
     const { mode, phase } = stepAt(program, state, path) ?? {};
     return (mode === 'undo' || mode === 'confirm' || (mode === 'cancel' && phase === 'requested')) && isAt(path, scope);
@@ -45,12 +45,12 @@ export function undoProgress(program: Program, state: State, facts: readonly { r
   const answers = lastAnswers(facts);
   return {
     scope,
-    // A person has marked these as undone by hand during a suspension. They close when the order is resumed.
+    // Steps that a person has marked during a suspension count as undone, although they close only when the order is resumed.
     done: undone.length + Object.values(activities).filter(({ marked }) => marked).length,
     left:
-      new Set([...undo.map(({ path }) => path), ...atWork.map(stepOfUndo)].filter((path) => isAt(path, scope) && !isMarked(path))).size +
-      (pagedUndo?.entries ?? 0),
-    now: atWork.map(stepOfUndo)[0] ?? null,
+      new Set([...undo.map(({ path }) => path), ...unfinished.map(stepOfUndo)].filter((path) => isAt(path, scope) && !isMarked(path)))
+        .size + (pagedUndo?.entries ?? 0),
+    now: unfinished.map(stepOfUndo)[0] ?? null,
     stuck: failingWork(program, state).map((path) => {
       const { attempt = 1, from = 1, phase, completeBy = 0 } = stepAt(program, state, path) ?? {};
       const fault = answers.get(path);
