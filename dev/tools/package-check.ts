@@ -10,8 +10,9 @@ import { installed, root } from './run.ts';
 import { oneOrder, startSystem } from './start-system.ts';
 
 /**
- * Installs the packed package as a user would. The sample app starts from the package; its bill of materials names what npm has installed; its command restores a table of an emulator; a copy of the example compiles and runs; and a
- * project from an empty folder works as docs/guides/your-own-project.md says, command by command.
+ * Installs the packed package as a user would. The sample app starts from the package; its bill of materials names what npm has
+ * installed; its command restores a table of an emulator; a copy of the example compiles and runs; and a project from an empty folder
+ * works as docs/guides/your-own-project.md says, command by command.
  */
 const folder = mkdtempSync(join(tmpdir(), 'redress-package-'));
 const node = dirname(process.execPath);

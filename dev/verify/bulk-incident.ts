@@ -41,9 +41,9 @@ try {
   await incident.until(run.id, ({ state, paused }) => state === 'paused' && paused?.by === 'canary');
   say('the canary of 10 has been applied');
   await incident.act(run.id, 'resume');
-  const turns = Array.from({ length: kills }, (_, index) => Math.round((orders * (index + 1)) / (kills + 2)));
+  const appliedAtKills = Array.from({ length: kills }, (_, index) => Math.round((orders * (index + 1)) / (kills + 2)));
   let pausedByBreaker = 0;
-  for (const [index, applied] of turns.entries()) {
+  for (const [index, applied] of appliedAtKills.entries()) {
     await incident.until(run.id, (now) => now.applied + now.movedOn + now.refused + now.failed >= applied || now.state === 'done');
     await incident.kill();
     say(`killed at ${applied} of ${orders}`);

@@ -10,8 +10,9 @@ import { type RunningSystem, startSystem } from './live/traffic.ts';
 
 /**
  * `npm run overload:live [-- poison outage noisy] [--scale 0.1] [--seed N] [--report FILE]` runs the real system in real time
- * under the loads that `npm run verify` plays in virtual time, for about eight minutes. It prints a line of JSON for each part:
- * `poison` (G13: messages that cannot be processed), `outage` (G18: a service is unavailable), `noisy` (one client sends far too much).
+ * under the loads that `npm run verify` plays in virtual time. It prints a line of JSON for each part: `poison` (G13: messages that
+ * cannot be processed), `outage` (G18: a service is unavailable), `noisy` (one client sends far too much), and the five attackers of
+ * `neighbors`. The first three take about eight minutes, the attackers twenty. Without names it runs all parts.
  *
  * Times depend on the machine and are only reported. The exit code is 1 if an order did not complete, a malformed message did not become
  * a dead letter, or a part threw; it is 2 for invalid arguments.

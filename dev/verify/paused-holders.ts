@@ -12,8 +12,8 @@ const pausesOf = { full: 200, short: 10 };
 /** Pairs of nodes. In each pair, one node at a time is paused. */
 const pairs = 2;
 const submitEveryMs = 70;
-/** Maximum number of running orders, which is low because the machine may be shared. */
-const atWorkMax = 30;
+/** Maximum number of orders that are Pending or Processing, which is low because the machine may be shared. */
+const openMax = 30;
 const settings = { STEP_COMPLETE_WITHIN_SECONDS: String(leaseMs / 1000), SUPERVISOR_PERIOD_SECONDS: '0.1', MAX_FAILURES: '1000' };
 const latencyMs = 40;
 const patienceMs = 180_000;
@@ -64,7 +64,7 @@ const shownOf = ({ state: { orderId, processState, outcome, failureCount, fault 
   fault,
 });
 
-/** Submits orders at the running nodes, while one node of each pair after the other is paused. */
+/** Submits orders at all nodes in turn, paused ones too, while in each pair one node after the other is paused. */
 async function pauseAll(nodes: readonly Node[], place: Site, count: number, progress: Run['progress']) {
   const answered = new Map<string, string>();
   const embedded = place.open();
@@ -74,11 +74,11 @@ async function pauseAll(nodes: readonly Node[], place: Site, count: number, prog
   let done = 0;
   const order = orderIn('ok');
   const open = embedded.database.prepare("SELECT count(*) AS count FROM states WHERE processState IN ('Pending', 'Processing')");
-  const atWork = () => Number(open.get()?.['count']);
+  const openCount = () => Number(open.get()?.['count']);
   const submitting = (async () => {
     const all: Promise<unknown>[] = [];
     for (let index = 0; !over; index++) {
-      while (!over && atWork() >= atWorkMax) await sleep(submitEveryMs);
+      while (!over && openCount() >= openMax) await sleep(submitEveryMs);
       const node = nodes[index % nodes.length] as Node;
       const key = `order-${index}`;
       const sent = index % 10 === 7 ? { ...order, card: 'tok_declined' } : order;
@@ -116,7 +116,7 @@ interface Found {
 
 function judged(form: Run['form'], { pauses, stale, problems, writes, courses, counted }: Found) {
   const expiries = courses.flatMap(({ journal }) => journal.filter(({ type }) => type === 'DeadlineExpired').map(({ at }) => at));
-  const takenOver = pauses.filter(({ from, to }) => expiries.some((at) => from + leaseMs <= at && at <= to + leaseMs)).length;
+  const withExpiry = pauses.filter(({ from, to }) => expiries.some((at) => from + leaseMs <= at && at <= to + leaseMs)).length;
   const leasesTaken = pauses.filter((pause) => pause.takenOver);
   const leasesRefused = leasesTaken.filter(({ refused }) => refused).length;
   const count = (name: string) => counted.reduce((sum, counts) => sum + (counts[name] ?? 0), 0);
@@ -124,7 +124,7 @@ function judged(form: Run['form'], { pauses, stale, problems, writes, courses, c
   const lacks: readonly (readonly [boolean, string])[] = [
     [leasesTaken.length >= 0.5 * pauses.length, `only ${leasesTaken.length} leases were taken over`],
     [leasesRefused === leasesTaken.length, `${leasesTaken.length - leasesRefused} holders were not refused after their lease`],
-    [takenOver >= (form === 'full' ? 0.6 : 0.1) * pauses.length, `steps were taken over in ${takenOver} of ${pauses.length} pauses only`],
+    [withExpiry >= (form === 'full' ? 0.6 : 0.1) * pauses.length, `steps were taken over in ${withExpiry} of ${pauses.length} pauses only`],
     [count('expired') + count('staleReply') + count('raceLost') > 0, 'no node tried anything stale'],
     [completed >= 0.6 * courses.length, 'too few orders completed'],
   ];
@@ -137,7 +137,7 @@ function judged(form: Run['form'], { pauses, stale, problems, writes, courses, c
     orders: courses.length,
     completed,
     wrong: problems.length,
-    pausesWithStepsTakenOver: takenOver,
+    pausesWithStepsTakenOver: withExpiry,
     leasesTakenOver: leasesTaken.length,
     leasesRefused,
     stepsExpired: expiries.length,

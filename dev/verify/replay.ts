@@ -12,7 +12,7 @@ interface Way {
   readonly execArgv?: readonly string[];
 }
 
-/** Other compilers, or none, and another use of memory: none of that may have an effect. */
+/** No optimizing compiler, smaller spaces for new objects, and another seed of hashes: none of that may have an effect. */
 const otherFlags: Way = { name: 'other V8 flags', execArgv: [...process.execArgv, '--no-opt', '--max-semi-space-size=1', '--hash-seed=7'] };
 
 /** G3, S21: a seed is one run in every process, event by event and byte by byte of what is written and sent. */

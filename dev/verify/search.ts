@@ -4,15 +4,15 @@ import type { Found } from '../../test/search/search.ts';
 import { searchIn } from '../../test/search/worker.ts';
 import { type Figure, measured, type Run } from './figure.ts';
 
-interface Task {
+interface NamedScenario {
   readonly name: string;
   readonly scenario: Scenario;
 }
 
 const one = { schedulers: 1, supervisors: 1, copies: 1 } as const;
 
-/** The tasks together cover everything. The first one has two of everything, and a crash anywhere. */
-const full: readonly Task[] = [
+/** The scenarios of the full form. In the first one there are two schedulers and two supervisors, and each message comes twice. */
+const full: readonly NamedScenario[] = [
   { name: 'every message twice, a crash anywhere', scenario: searched({ crashes: 1 }) },
   { name: 'time runs out, the order is reset', scenario: searched({ workflow: 'by-order', copies: 1, hurries: 1 }) },
   { name: 'time runs out, the step is requested again', scenario: searched({ copies: 1, hurries: 1 }) },
@@ -24,7 +24,7 @@ const full: readonly Task[] = [
   { name: 'the client cancels, a crash', scenario: searched({ cancels: true, copies: 1, crashes: 1 }) },
 ];
 
-const brief: readonly Task[] = [
+const short: readonly NamedScenario[] = [
   { name: 'a crash anywhere', scenario: searched({ copies: 1, crashes: 1 }) },
   { name: 'every message twice', scenario: searched({ ...one, copies: 2 }) },
   { name: 'the second step is refused', scenario: searched({ copies: 1, refuses: true }) },
@@ -39,10 +39,10 @@ export const figure: Figure = {
   shows:
     'every state that one order can reach, with two of each role, repeated messages and crashes: no law is broken, and the order can end from each',
   async measure(run) {
-    const tasks = run.form === 'full' ? full : brief;
-    const searches = await inTurn(tasks, run, ({ scenario }, progress) => searchIn({ scenario }, progress));
+    const scenarios = run.form === 'full' ? full : short;
+    const searches = await searchEach(scenarios, run, ({ scenario }, progress) => searchIn({ scenario }, progress));
     const mutants = run.form === 'full' ? broken : broken.slice(0, 6);
-    const found = await inTurn(
+    const found = await searchEach(
       mutants.map((mutant) => ({ name: mutant.what, ...mutant })),
       run,
       (mutant, progress) => searchIn({ scenario: mutant.scenario, broken: mutant }, progress),
@@ -62,19 +62,19 @@ export const figure: Figure = {
   },
 };
 
-/** Runs as many tasks in parallel as there are cores, in the given order. */
-async function inTurn<T extends { readonly name: string }>(
-  tasks: readonly T[],
+/** Searches each item, as many in parallel as there are cores. The results are in the order of the items. */
+async function searchEach<T extends { readonly name: string }>(
+  items: readonly T[],
   { cores, progress }: Run,
-  search: (task: T, progress: (line: string) => void) => Promise<Found>,
+  search: (item: T, progress: (line: string) => void) => Promise<Found>,
 ): Promise<readonly (Found & { readonly name: string })[]> {
   const results: (Found & { readonly name: string })[] = [];
-  const left = [...tasks.entries()];
+  const left = [...items.entries()];
   const work = async (): Promise<void> => {
     for (let next = left.shift(); next; next = left.shift()) {
-      const [index, task] = next;
-      results[index] = { name: task.name, ...(await search(task, (line) => progress(`${task.name}: ${line}`))) };
-      progress(`${task.name}: ${results[index].states} states`);
+      const [index, item] = next;
+      results[index] = { name: item.name, ...(await search(item, (line) => progress(`${item.name}: ${line}`))) };
+      progress(`${item.name}: ${results[index].states} states`);
     }
   };
   await Promise.all(Array.from({ length: cores }, work));

@@ -51,7 +51,7 @@ async function measureFiles(ending: Ending, { form, progress }: Run) {
   });
 }
 
-/** Returns every byte of the last frame, and places all over the log; the short form returns a few of each. */
+/** Returns the position of every byte of the last frame, and positions all over the log; the short form returns a few of each. */
 function placesIn(bytes: number, form: Run['form']): readonly number[] {
   const [lastStep, places] = form === 'full' ? [1, 1000] : [199, 40];
   const last = Array.from({ length: Math.floor(frameBytes / lastStep) }, (_, index) => bytes - 1 - index * lastStep);

@@ -5,12 +5,12 @@ import { type Draft, type Draw, marker, oneOf, text, withValueAt } from './draft
 
 type Data = { readonly [name: string]: unknown };
 
-/** Whether the body is still data that a defect may change. */
+/** Whether the call has a body, and no earlier defect has replaced its data by bytes. */
 const hasData = ({ operation, bytes }: Draft): boolean => operation.body !== undefined && bytes === undefined;
 const schemaOf = ({ operation }: Draft): Schema => operation.body ?? {};
 const written = ({ body }: Draft): string => JSON.stringify(body);
 
-/** Puts raw text at some place of the body, and writes it. */
+/** Writes the body as bytes, with raw text at one of its places. */
 function writeAt(draft: Draft, draw: Draw, raw: Buffer | string): void {
   const places = placesOf(schemaOf(draft), draft.body);
   const { path } = oneOf(draw, places);

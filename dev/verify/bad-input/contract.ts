@@ -23,7 +23,7 @@ const statusOf: { readonly [code: string]: number } = {
 };
 
 const fields = ['code', 'detail', 'instance', 'requestId', 'status', 'title', 'type'];
-/** Codes that do not depend on the call. */
+/** Codes that every call may return, so the document need not list them for each call. */
 const general = new Set(['not-found', 'method-not-allowed']);
 
 interface Problem {
@@ -48,15 +48,15 @@ export class Contract {
     const names = Object.keys(problem)
       .filter((name) => name !== 'errors')
       .toSorted();
-    const said = JSON.stringify([problem['title'], problem['detail'], problem['type']]);
-    const first = this.textOf.get(code) ?? said;
+    const texts = JSON.stringify([problem['title'], problem['detail'], problem['type']]);
+    const first = this.textOf.get(code) ?? texts;
     this.textOf.set(code, first);
     return [
       ...(names.join() === fields.join() ? [] : [`the fields ${names.join(', ')}`]),
       ...(statusOf[code] === status && problem['status'] === status ? [] : [`the code ${code} with the status ${status}`]),
       ...(codes.includes(code) ? [] : [`the code ${code} instead of ${codes.join(' or ')}: ${text.slice(0, 400)}`]),
       ...(published.has(code) || general.has(code) ? [] : [`the code ${code}, which the document does not publish`]),
-      ...(first === said ? [] : [`another text of ${code}: ${said}`]),
+      ...(first === texts ? [] : [`another text of ${code}: ${texts}`]),
       ...(/^[0-9a-f-]{36}$/.test(String(problem['requestId'])) ? [] : ['no request id']),
       ...(typeof problem['instance'] === 'string' ? [] : ['no instance']),
       ...wrongErrors(problem),

@@ -11,7 +11,7 @@ export const text = fc
   .oneof(fc.string({ unit: 'binary', maxLength: 60 }), fc.string({ unit: 'grapheme', maxLength: 300 }))
   .map((each) => each.toWellFormed());
 
-/** A request while it is being made: at first it is right, then defects are added. */
+/** A request while it is being made: at first the system would accept it, then defects are added. */
 export interface Draft {
   readonly operation: Operation;
   method: string;
@@ -24,7 +24,7 @@ export interface Draft {
   bytes: Buffer | undefined;
 }
 
-/** The things that exist in the system. With them a request is bad in nothing but its defects. */
+/** Data that exists in the system. A request that refers to it is bad in nothing but its defects. */
 export interface Surroundings {
   readonly tokens: { readonly [role: string]: string };
   /** A blocked order of `acme`, and a finished one of another client. */
@@ -66,7 +66,7 @@ export function rightDraft(operation: Operation, around: Surroundings, body: unk
   };
 }
 
-/** A marker in a body, which raw text replaces afterwards: JSON that `JSON.stringify` cannot write. */
+/** A marker in a body. After `JSON.stringify`, it is replaced by raw text that `JSON.stringify` would never write. */
 export const marker = '@@here@@';
 
 /** Returns a copy of the data with another value at the path. Missing objects on the way are created. */

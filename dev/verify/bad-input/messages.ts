@@ -27,7 +27,7 @@ export function malformedOf(count: number, seed: number): readonly Malformed[] {
 
 const listedMax = 100_000;
 
-/** Counts the dead letters of the sample app's channels, until there are `count` or a minute has passed. */
+/** Counts the dead letters of the sample app's channels. Waits until there are `count`, for a minute at most. */
 export async function deadLettersIn({ store }: Embedded, count: number): Promise<number> {
   const channels = [...serviceNames, queueNames.submissions, queueNames.wakeUps];
   for (let looks = 0; ; looks++) {

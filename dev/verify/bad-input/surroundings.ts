@@ -15,7 +15,7 @@ export const sample = (name: string): object =>
 export interface Prepared {
   readonly document: OpenApiDocument;
   readonly around: Surroundings;
-  /** A client that does nothing wrong, and submits an order. */
+  /** Submits an order without defects as the client `other`, and waits until it is `Processed`. */
   submitGood(key: string): Promise<string>;
 }
 

@@ -55,7 +55,7 @@ export interface CallSeen {
   readonly done: boolean;
 }
 
-/** Counts the calls from then on, and the needed ones among them: one for each effect that did not exist before. */
+/** Counts the calls at `from` and later, and the needed ones among them: one for each effect that did not exist before `from`. */
 export function callsFrom(calls: readonly CallSeen[], from: number) {
   const earlier = new Set(calls.filter(({ at, done }) => done && at < from).map(({ key }) => key));
   const later = calls.filter(({ at }) => at >= from);

@@ -7,7 +7,7 @@ import { atEnd, createRandom, type Ending, root, type Site, until, within } from
 import { startOperator } from './operator.ts';
 import { atWorkAt, coursesOf, quantile, recoveriesIn } from './recoveries.ts';
 
-/** The storage of orders, as the hosts and the witness see it. */
+/** The place in which hosts run, and a view of what they store and announce. */
 export interface Ground {
   readonly place: Site;
   readonly store: Pick<Store, 'load' | 'pages'>;
@@ -101,7 +101,7 @@ export async function killAgainAndAgain(ending: Ending, ground: Ground, plan: Pl
   return { problems, listed, courses, kills, customers, decided: operator.decided.size, farm };
 }
 
-/** Kills hosts while customers submit orders, and returns the times in milliseconds since 1970. All hosts run in the end. */
+/** Kills hosts while customers submit orders. Returns the times of the kills in milliseconds since 1970. All hosts run in the end. */
 async function killing(farm: Farm, customers: Customers, plan: Plan, random: () => number): Promise<readonly number[]> {
   const kills: number[] = [];
   const up = indexes.map(() => Promise.resolve());
@@ -128,7 +128,7 @@ async function killing(farm: Farm, customers: Customers, plan: Plan, random: () 
   return kills;
 }
 
-/** Returns the number of further customers. A busy machine, or one that does not answer in time, gets none. */
+/** Returns how many further customers may come now. While hosts are busy, or do not answer in time, none may. */
 function roomFor(farm: Farm, atWorkMax: number, withinMs: number): Promise<number> {
   const atWork = farm.page('limit=100&state=Processing').then(
     ({ items }) => items.length,
@@ -137,7 +137,7 @@ function roomFor(farm: Farm, atWorkMax: number, withinMs: number): Promise<numbe
   return Promise.race([atWork, sleep(withinMs, atWorkMax)]).then((count) => Math.max(0, atWorkMax - count));
 }
 
-/** Reports a rejection only when the caller awaits it. */
+/** Keeps a rejection from counting as unhandled before the promise is awaited. */
 function rejectingLater(work: Promise<void>): Promise<void> {
   work.catch(() => undefined);
   return work;

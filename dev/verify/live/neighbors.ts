@@ -5,8 +5,12 @@ import type { PartResult, Plan } from './overloads.ts';
 import { badContent } from './relay.ts';
 import type { RunningSystem } from './traffic.ts';
 
-/** Harms a system until the signal aborts, and resolves to what it has done. */
-type Attack = (system: RunningSystem, plan: Plan & { readonly forMs: number; readonly turn: number }, over: AbortSignal) => Promise<number>;
+/** Harms a system for `forMs`, or until the signal aborts, and resolves to the number of its orders, calls or messages. */
+type Attack = (
+  system: RunningSystem,
+  plan: Plan & { readonly forMs: number; readonly round: number },
+  over: AbortSignal,
+) => Promise<number>;
 type Prepare = (system: RunningSystem) => Promise<unknown>;
 
 const pairs = 5;
@@ -22,13 +26,13 @@ const content =
   async (system, { forMs }) =>
     (await system.steadily('attacker', attackerRate, forMs, card)).length;
 
-/** Pages with a filter that no index serves, one after the other, of many finished orders (A3). */
+/** Reads of lists with a filter that no index serves, over many finished orders, in four loops (A3). */
 const lists: Attack = (system, _, over) => atOnce(4, over, () => system.read('attacker', '/orders?limit=100&fault=NoSuchFault'));
 
 /** Stores more finished orders than one page of a list examines. */
 const stock: Prepare = async (system) => system.ended(await system.steadily('attacker', 100, 12_000));
 
-/** Calls that wait for an order that does not end, far more than one client may have. */
+/** Calls that wait for the end of a slow order, far more at a time than one client may have. */
 const waits: Attack = async (system, { forMs }, over) => {
   const [order] = await system.steadily('attacker', 1, 1, badContent.slow);
   const path = `/orders/${order?.orderId}?wait=${Math.max(1, Math.round(forMs / 1000))}`;
@@ -39,9 +43,9 @@ const waits: Attack = async (system, { forMs }, over) => {
 };
 
 /** Messages that no function can process, on every queue. */
-const messages: Attack = async (system, { forMs, seed, turn }) => {
+const messages: Attack = async (system, { forMs, seed, round }) => {
   const perSecond = 100;
-  const all = malformedOf(Math.ceil((perSecond * forMs) / 1000), seed + turn);
+  const all = malformedOf(Math.ceil((perSecond * forMs) / 1000), seed + round);
   const before = await deadLettersIn(system.open(), 0);
   const start = Date.now();
   for (const [index, { queue, body }] of all.entries()) {
@@ -63,8 +67,8 @@ export const neighbors = {
 };
 
 /**
- * Runs one client alone on one system, and beside an attacker on another one, in turns: other work on the machine affects both alike,
- * and an attack has no effect on the turns without it.
+ * Runs one client by turns alone on one system, and beside an attacker on another system. So other work on the machine affects both
+ * alike, and an attack has no effect on the client that is alone.
  */
 function beside(attack: Attack, prepare: Prepare = async () => undefined) {
   return async (attacked: RunningSystem, plan: Plan): Promise<PartResult> => {
@@ -76,17 +80,17 @@ function beside(attack: Attack, prepare: Prepare = async () => undefined) {
     let done = 0;
     const victim = async (system: RunningSystem) => system.ended(await system.steadily('victim', victimRate, forMs));
     await Promise.all([calm, attacked].map((system) => victim(system)));
-    for (let turn = 0; turn < pairs; turn++) {
+    for (let round = 0; round < pairs; round++) {
       const one = await victim(calm);
       const over = new AbortController();
-      const attacking = attack(attacked, { ...plan, forMs, turn }, over.signal);
+      const attacking = attack(attacked, { ...plan, forMs, round }, over.signal);
       const other = await victim(attacked);
       over.abort();
       done += await attacking;
       alone.push(...one);
       withIt.push(...other);
       ratios.push(timesAsLong(timesOf(other).p99Ms, timesOf(one).p99Ms));
-      plan.progress(`${turn + 1} of ${pairs} pairs: ${timesOf(one).p99Ms} ms alone, ${timesOf(other).p99Ms} ms beside the attacker`);
+      plan.progress(`${round + 1} of ${pairs} pairs: ${timesOf(one).p99Ms} ms alone, ${timesOf(other).p99Ms} ms beside the attacker`);
     }
     const [usual, disturbed] = [timesOf(alone), timesOf(withIt)];
     const ratio = timesAsLong(disturbed.p99Ms, usual.p99Ms);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Farm } from '../../../test/processes/farm.ts';
 import { tokenFor } from '../../../test/processes/support.ts';
 
-/** An operator who compensates every order in Error, and repeats the call when the connection breaks. */
+/** An operator who compensates every order in Error. An order that is still in Error gets another call half a second later. */
 export function startOperator(data: string, farm: Pick<Farm, 'url' | 'page'>) {
   const decided = new Set<string>();
   const problems = new Set<string>();
@@ -41,9 +41,9 @@ export function startOperator(data: string, farm: Pick<Farm, 'url' | 'page'>) {
   rounds.catch(() => undefined);
 
   return {
-    /** Orders that were to be compensated. */
+    /** Orders for which a compensation was requested, whatever the answer. */
     decided: decided as ReadonlySet<string>,
-    /** Answers that no caller should get. */
+    /** Refusals that the kills do not explain. */
     problems: problems as ReadonlySet<string>,
     async stop(): Promise<void> {
       stopping = true;

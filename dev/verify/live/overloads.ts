@@ -21,23 +21,23 @@ export interface PartResult {
 
 /** An order is four requests and four replies, so two further messages are a fifth of all. */
 const poisonPerOrder = 2;
-/** Rounds with and without the load alternate, so that other work on the machine affects both. */
-const turns = 2;
+/** The number of rounds, each first without and then with the malformed messages, so that other work on the machine affects both. */
+const rounds = 2;
 
 /** Sends orders at half of the host's capacity, without and with a fifth of messages that cannot be processed. */
 export async function poison(system: RunningSystem, { scale, seed, progress }: Plan): Promise<PartResult> {
   const capacity = await system.capacity();
   const perSecond = capacity / 2;
-  const forMs = (30_000 * scale) / turns;
-  const perTurn = Math.round((perSecond * forMs * poisonPerOrder) / 1000);
-  const messages = malformedOf(perTurn * turns, seed);
+  const forMs = (30_000 * scale) / rounds;
+  const perRound = Math.round((perSecond * forMs * poisonPerOrder) / 1000);
+  const messages = malformedOf(perRound * rounds, seed);
   const [without, withIt]: [Took[], Took[]] = [[], []];
-  for (let turn = 0; turn < turns; turn++) {
+  for (let round = 0; round < rounds; round++) {
     without.push(...(await system.ended(await system.steadily('acme', perSecond, forMs))));
-    const sent = send(system, messages.slice(turn * perTurn, (turn + 1) * perTurn), forMs);
+    const sent = send(system, messages.slice(round * perRound, (round + 1) * perRound), forMs);
     withIt.push(...(await system.ended(await system.steadily('acme', perSecond, forMs))));
     await sent;
-    progress(`${turn + 1} of ${turns} turns`);
+    progress(`${round + 1} of ${rounds} rounds`);
   }
   const deadLetter = await deadLettersIn(system.open(), messages.length);
   const [usual, poisoned] = [timesOf(without), timesOf(withIt)];
@@ -61,7 +61,7 @@ async function send({ open }: RunningSystem, messages: readonly Malformed[], for
   }
 }
 
-/** A service refuses everything for two minutes, while orders arrive as before. */
+/** A service answers each call with 503 for two minutes (at scale 1), while orders arrive as before. */
 export async function outage(system: RunningSystem, { scale, progress }: Plan): Promise<PartResult> {
   const capacity = await system.capacity();
   const perSecond = Math.min(5, capacity / 4);

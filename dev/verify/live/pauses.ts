@@ -12,7 +12,7 @@ export interface Pause {
    * makes all other writers wait for that write.
    */
   readonly takenOver: boolean;
-  /** Whether the attempt with the lost lease was refused. */
+  /** Whether the instruction that the paused node gave with its lost lease was refused. */
   readonly refused: boolean;
 }
 
@@ -79,7 +79,7 @@ export async function leasedOrder(node: Node, embedded: Embedded, key: string, o
   return orderId;
 }
 
-/** Yields every accepted result of a step that had been requested again since. */
+/** Yields every accepted result of an attempt after which its step had been requested again. */
 export function* staleResultsIn(orderId: string, journal: readonly JournalEntry[]): Generator<string> {
   const requested = new Map<string, string>();
   for (const entry of journal) {

@@ -83,7 +83,7 @@ const firstWithin = (moments: readonly number[], from: number, to: number): numb
 const overlap = ([from, to]: Span, spans: readonly Span[]): number =>
   spans.reduce((sum, [begin, end]) => sum + Math.max(0, Math.min(to, end) - Math.max(from, begin)), 0);
 
-/** Counts at how many of these moments an order was running: begun, not finished and not in Error. */
+/** Counts the orders that were running at each of these moments: begun, not finished and not in Error. */
 export function atWorkAt(courses: readonly Course[], moments: readonly number[]): readonly number[] {
   const spans = courses.flatMap(({ journal }) => spansOf(journal));
   return moments.map((at) => spans.filter(([from, to]) => from <= at && at < to).length);

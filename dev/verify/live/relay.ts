@@ -10,7 +10,10 @@ import type { CallSeen } from './arithmetic.ts';
 export const badContent = { broken: 'tok_broken', slow: 'tok_slow' } as const;
 const slowMs = 9_000;
 
-/** Starts a proxy before a service, which forwards and records each call. */
+/**
+ * Starts a proxy before a service, which records and forwards each call. A call with slow content is forwarded after nine seconds. A call
+ * with broken content is answered with 500 and not forwarded.
+ */
 export async function startRelay(ending: Ending, target: string): Promise<{ readonly url: string; readonly calls: readonly CallSeen[] }> {
   const calls: CallSeen[] = [];
   const agent = new http.Agent({ keepAlive: true });

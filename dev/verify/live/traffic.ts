@@ -47,7 +47,7 @@ export async function startSystem(ending: Ending) {
   let keys = 0;
   let throttled = 0;
 
-  /** Submits an order. After a "come again later" it repeats the submission under the same key. */
+  /** Submits an order. After a 429 or a 503 it repeats the submission under the same key. */
   async function submit(client: string, dueAt: number, card?: string): Promise<Submitted> {
     const headers = {
       authorization: `Bearer ${await tokenOf(client)}`,
@@ -101,11 +101,11 @@ export async function startSystem(ending: Ending) {
 
   /** Measures orders per second with a constant number of running orders, after a first trial has warmed up the host. */
   async function capacity(): Promise<number> {
-    await tried();
-    return tried();
+    await rateOfTrial();
+    return rateOfTrial();
   }
 
-  async function tried(): Promise<number> {
+  async function rateOfTrial(): Promise<number> {
     const started = Date.now();
     const one = async (count: number): Promise<void> => {
       for (let index = 0; index < count; index++) {

@@ -1,7 +1,7 @@
 import type { Mutant } from './mutant.ts';
 
 const consumers = 'lib/roles/recovery/consumers.ts';
-const telling = 'lib/roles/recovery/inconsistencies.ts';
+const inconsistencies = 'lib/roles/recovery/inconsistencies.ts';
 const masking = 'lib/roles/scheduler/masking.ts';
 
 /** Mistakes about orders that share objects: who learns of an undone write, what a recovery masks, and at what it looks first. */
@@ -65,14 +65,14 @@ export const objects: readonly Mutant[] = [
   {
     name: 'a lost message about an undone write is not sent again',
     why: 'consumers are looked for once, right after the undo',
-    file: telling,
+    file: inconsistencies,
     find: 'const isLast = looks >= looksMax || (looks > 0 && open.length === 0 && !mayClose);',
     replace: 'const isLast = true;',
   },
   {
     name: 'a second undo tells the readers of the first write again',
     why: 'all undone writes of a step count, not those of one undo',
-    file: telling,
+    file: inconsistencies,
     find: 'undone.filter((write) => write.undoneAt === undoneAt)',
     replace: 'undone',
   },

@@ -1,10 +1,7 @@
 import { applyMutant } from './hook.ts';
 import { classic, further } from './index.ts';
 
-/**
- * Runs one mutant in a process of its own: `play.ts NAME FIRST RUNS` plays one world for each seed until a law is broken, and
- * prints the result.
- */
+/** The result of one mutant. */
 export interface Played {
   /** The broken law in words; absent if none was broken. */
   readonly wrong?: string;
@@ -16,6 +13,10 @@ export interface Played {
   readonly loaded: boolean;
 }
 
+/**
+ * Runs one mutant in a process of its own: `play.ts NAME FIRST RUNS` plays one world for each seed until a law is broken, and
+ * prints the result.
+ */
 const [name = '', first = '1', runs = '1'] = process.argv.slice(2);
 const mutant = [...classic, ...further].find((each) => each.name === name);
 if (!mutant) throw new Error(`There is no mutant "${name}".`);
@@ -23,7 +24,7 @@ const isLoaded = applyMutant(mutant);
 const { World } = await import('../../../test/simulation/world.ts');
 
 let worlds = 0;
-// A rejection that is never awaited ends a function, too.
+// A rejection that is never awaited would end the process of a function, so it counts like a broken law.
 process.on('uncaughtException', (error) => print(`exception: ${error.stack}`));
 print(await play());
 

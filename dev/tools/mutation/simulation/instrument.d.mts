@@ -14,7 +14,7 @@ export interface Change {
   readonly replacement: string;
 }
 
-/** All changes of these files, in one source for each file: `globalThis.mutation` says which one is active. */
+/** Builds one source for each file, which holds all changes of the file: `globalThis.mutation` names the active change. */
 export function instrument(
   files: readonly { readonly name: string; readonly content: string }[],
 ): Promise<{ readonly sources: { readonly [name: string]: string }; readonly mutants: readonly Change[] }>;

@@ -110,6 +110,6 @@ function wrongIn(broken: readonly string[]): string | undefined {
   return thrown instanceof Error && thrown.message === silence ? silence : `thrown: ${thrown}`;
 }
 
-process.on('message', (ask: PlayRequest) => void play(ask).then((played) => process.send?.(played)));
+process.on('message', (request: PlayRequest) => void play(request).then((played) => process.send?.(played)));
 process.on('disconnect', () => process.exit());
 process.send?.({ atLoading });

@@ -7,7 +7,7 @@ import type { BulkView } from '#cli/bulk';
 import { Warehouse } from './warehouse.ts';
 
 const root = new URL('../../../../', import.meta.url).pathname;
-const atOnce = 25;
+const parallelCalls = 25;
 const client = 'shop';
 
 interface Item {
@@ -19,11 +19,14 @@ interface Group {
   readonly count: number;
 }
 
-/** A system in a process of its own with a sick service, and the calls of its clients and operators. Each call is repeated while the process is down. */
+/**
+ * A system in a process of its own, with a service that does not work, and the calls of its clients and operators. Each call is repeated
+ * while the process is down.
+ */
 export class Incident {
   readonly warehouse = new Warehouse();
   kills = 0;
-  /** The order of each number. */
+  /** The id of each order; the index is the number in the order. */
   private readonly orderIds: string[] = [];
   private readonly folder: string;
   private readonly orders: number;
@@ -99,7 +102,7 @@ export class Incident {
     return new Set(chosen);
   }
 
-  /** Prepares a bulk run that resubmits the group. */
+  /** Prepares a bulk run that resubmits the group, and resolves when its set is frozen. `whileFreezing` runs meanwhile. */
   async prepare(
     fingerprint: string,
     { canary, whileFreezing }: { readonly canary: number; readonly whileFreezing: () => Promise<unknown> },
@@ -137,7 +140,10 @@ export class Incident {
     }
   }
 
-  /** Counts the items of the run, its figures and the labels of the service again. */
+  /**
+   * Compares the figures of the run with its items and with the labels of the service. `gone`: orders that ended before the set was
+   * frozen. `moved`: orders of the set that ended before the run reached them.
+   */
   async recount(id: string, { gone, moved }: { readonly gone: ReadonlySet<string>; readonly moved: ReadonlySet<string> }) {
     const items = await this.items(id);
     const run = await this.run(id);
@@ -189,7 +195,7 @@ export class Incident {
     return items;
   }
 
-  /** Returns how many of these orders have two resubmissions in their history. */
+  /** Returns how many of these orders have more than one instruction in the first 100 entries of their history. */
   private async instructedTwice(orderIds: readonly string[]): Promise<number> {
     let twice = 0;
     await inParallel(orderIds, async (orderId) => {
@@ -226,7 +232,7 @@ export class Incident {
     await once(child, 'exit');
   }
 
-  /** Calls the API, again while the process is down or busy. */
+  /** Calls the API, and repeats the call while the process is down or busy. */
   private async call<T>(role: 'client' | 'operator', method: string, path: string, body?: object, more: object = {}): Promise<T> {
     const headers = {
       authorization: `Bearer ${this.tokens[role]}`,
@@ -237,14 +243,14 @@ export class Incident {
       const sent = { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) };
       const answer = await fetch(`http://127.0.0.1:${this.port}${path}`, sent).catch(() => undefined);
       if (answer?.ok) return (await answer.json()) as T;
-      const mayComeRight = !answer || answer.status >= 500 || answer.status === 429;
-      if (!mayComeRight) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+      const isTemporary = !answer || answer.status >= 500 || answer.status === 429;
+      if (!isTemporary) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
       await sleep(200);
     }
   }
 }
 
-/** Orders whose histories are read at the end. */
+/** Maximum number of orders whose histories are read at the end. */
 const sampled = 2_000;
 
 async function inParallel<T>(all: readonly T[], work: (each: T) => Promise<void>): Promise<void> {
@@ -252,7 +258,7 @@ async function inParallel<T>(all: readonly T[], work: (each: T) => Promise<void>
   const loop = async (): Promise<void> => {
     for (let index = next++; index < all.length; index = next++) await work(all[index] as T);
   };
-  await Promise.all(Array.from({ length: atOnce }, loop));
+  await Promise.all(Array.from({ length: parallelCalls }, loop));
 }
 
 async function freePort(): Promise<number> {

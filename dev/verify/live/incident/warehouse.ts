@@ -6,12 +6,12 @@ import { json } from 'node:stream/consumers';
 /** `refusing`: it refuses every order for the same reason. `away`: it answers 503. */
 type Health = 'well' | 'refusing' | 'away';
 
-/** A remote service outside the processes that are killed. It remembers each effect by its idempotency key. */
+/** A remote service outside the processes that are killed. For each parcel it remembers the idempotency keys of its effects. */
 export class Warehouse {
   health: Health = 'refusing';
   /** The keys under which each parcel got a label: more than one means a doubled effect. */
   readonly labels = new Map<number, Set<string>>();
-  /** Requests without effect, because the service was away: what it has to bear beside its trouble. */
+  /** Requests that were answered with 503, and had no effect. */
   callsWhileAway = 0;
   private readonly server = createServer((request, response) => {
     void json(request).then((sent) => {
