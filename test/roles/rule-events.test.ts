@@ -6,6 +6,7 @@ import { limits } from '#core/definition/definition';
 import type { Rule } from '#core/rules/rule';
 import { taskIdOf } from '#roles/exceptions/ids';
 import { taskOf } from '#roles/exceptions/read';
+import { ruleCounts } from '#roles/rules/counts';
 import { decodeInstance } from '#roles/scheduler/instance';
 import { combined, rule } from '../support/rules.ts';
 import { type Desk, failed, journalOf, lineOf, ok, openDesk, stepsNamed, submitted, timePasses } from './support.ts';
@@ -111,6 +112,24 @@ describe('F-125: an event that is no exception', () => {
     await timePasses(desk.clock, desk.system.scheduler.instruct(orderId, resubmit, { id: 'i' }));
     assert.equal((await desk.state(orderId)).processState, 'Processing');
     assert.deepEqual(await actedIn(desk, orderId), ['limit raise']);
+  });
+
+  test('F-142: a rule that raises its exception counts as having acted, and a rule that fails does not', async (context) => {
+    const action = { kind: 'raise', type: 'TooDear', message: 'over the limit' } as const;
+    const limit = { object: { workflow: 'wait' }, event: { kind: 'data' }, action } as const;
+    for (const [condition, acted] of [
+      ['order.item.size() == 3', 2],
+      ['1 / (order.item.size() - 3) > 0', 0],
+    ] as const) {
+      const desk = openDesk(context, waiting());
+      await put(desk, { id: 'limit', ...limit, condition });
+      // The figures are added up every ten seconds.
+      for (const key of ['one', 'two']) {
+        await desk.clock.advance(10_000);
+        await submitted(desk, { item: 'tea' }, { key });
+      }
+      assert.partialDeepStrictEqual((await ruleCounts(desk.store))('limit'), { hits: 2, acted });
+    }
   });
 
   test('data: a condition that throws blocks the order', async (context) => {

@@ -6,7 +6,7 @@ import type { OrderFact } from './instance.ts';
 
 /** Keeps what the rules remember, and carries out what is noted or announced beside the main decision. */
 export function noteDecided(draft: Draft, { decisions, memory, facts }: Decided, eventId: string): Draft {
-  const hits = decisions.map(({ ruleId, mode, action }) => ({ ruleId, acted: mode === 'enforce' && action.kind !== 'raise' }));
+  const hits = decisions.map((decision) => ({ ruleId: decision.ruleId, acted: acts(decision) }));
   const stale = facts.flatMap((fact) => (fact.type === 'RuleStale' ? [{ ruleId: fact.ruleId, version: fact.version }] : []));
   const notes = [
     ...decisions.flatMap(({ mode, action, ruleId, version }): readonly OrderFact[] =>
@@ -22,6 +22,9 @@ export function noteDecided(draft: Draft, { decisions, memory, facts }: Decided,
   };
   return decisions.filter(({ mode }) => mode === 'enforce').reduce((each, decision) => carriedOut(each, decision, eventId), next);
 }
+
+/** Whether a rule carries out its own action. Instead of a rule that fails or is stopped, the engine raises a fault for a person. */
+const acts = ({ mode, action }: Decision): boolean => mode === 'enforce' && !(action.kind === 'raise' && action.toPerson);
 
 function remember(draft: Draft, memory: Decided['memory']): Draft {
   const { instance } = draft;
