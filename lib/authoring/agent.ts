@@ -63,7 +63,7 @@ export interface Operation<I extends z.ZodType, O extends z.ZodType, F extends s
    * hanging work is requested again after the deadline.
    */
   readonly heartbeats?: 'automatic' | 'manual';
-  /** The most tries within one attempt. A try follows only a transient failure. */
+  /** The most tries within one attempt. Each try after the first one follows a transient failure. */
   readonly attemptsMax?: number;
   /**
    * Declares that the service is not idempotent. The step is requested again only after a TransientFailure with `nothingSent`; after any
@@ -155,10 +155,10 @@ export function defineAgent<const Ops extends { readonly [name: string]: AnyOper
       throw new TypeError(
         `${name}.${operation} declares two faults named ${alike.name}. Replies carry the name alone: rename one of them.`,
       );
-    const engines = faults.find(({ name: fault }) => engineFaultNames.has(fault));
-    if (engines)
+    const reserved = faults.find(({ name: fault }) => engineFaultNames.has(fault));
+    if (reserved)
       throw new TypeError(
-        `${name}.${operation} declares a fault named ${engines.name}, which is one of the engine's own. Replies carry the name alone: choose another name.`,
+        `${name}.${operation} declares a fault named ${reserved.name}, which is one of the engine's own. Replies carry the name alone: choose another name.`,
       );
   }
   const callables = Object.entries(operations).map(([key, operation]) => {

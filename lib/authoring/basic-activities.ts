@@ -43,7 +43,7 @@ export const variables = <T extends object = never>(): Variables<T> => expressio
 /** Declares one variable, by a name that code computes. */
 export const variable = <T = never>(name: string & Typed<T>): Variable<T> => expression<T>(fieldOf('vars', name)) as unknown as Variable<T>;
 
-/** Sets a variable of the order, before anything reads it: `assign(left, cel`${left} - 1`)`. */
+/** Sets a variable of the order: `assign(left, cel`${left} - 1`)`. Every variable must be set before an expression reads it. */
 export const assign = <T>(variable: Variable<T>, value: In<NoInfer<T>>): Activity<never> => {
   const [, name] = /^vars\.(\w+)$/.exec(celOf(variable)) ?? [];
   if (name === undefined) throw new TypeError(`Expected a variable such as variables<{ left: number }>().left, got ${celOf(variable)}.`);

@@ -41,7 +41,7 @@ interface RetryAfter extends RetryRuns {
 
 export type RetryOptions = RetryUnless | RetryAfter;
 
-/** Runs an activity again after a transient fault, or after one that `only` names. The last fault leaves the retry. */
+/** Runs an activity again after a fault that is not permanent. The options include or exclude faults. The last fault leaves the retry. */
 export const retry = <F extends string>(child: Activity<F>, { except, only, ...options }: RetryOptions): Composite<F> =>
   composite({
     activity: 'retry',

@@ -35,8 +35,9 @@ export const calledBy = (shape: object): Workflow | undefined => (shape as { rea
 
 /**
  * Runs another workflow as a called order with this body. It succeeds when that order completes; `.output` is its output. It fails after
- * the called order is undone: with one of its `toCaller` faults, or with `ChildNotCompleted`. Its undo compensates the called order,
- * unless `.undo(…)` names another step.
+ * the called order is undone: with one of its `toCaller` faults, or with `ChildNotCompleted`. `ChildNotCompleted` also follows if a
+ * person terminates the called order, whose effects then stay. The undo of a call compensates the called order, unless `.undo(…)` names
+ * another step.
  */
 export const call = <I, R, C extends string>(workflow: Workflow<I, R, C>, order: In<I>): StepActivity<C, R> => {
   const { name, toCaller = [] } = workflow;

@@ -101,13 +101,13 @@ interface Handler {
 }
 
 /**
- * Records a handler. It is a sibling of the composite's children, so its name must differ from theirs. It is cut to the 64 characters of
- * an activity's name, because the name of a fault alone may have 64.
+ * Records a handler. It is a sibling of the composite's children, so its name must differ from theirs. The name is cut to the 64
+ * characters of an activity's name, because the name of a fault alone may have 64.
  */
 function handlerOf({ name, path }: FaultType, body: Activity<string>, before: readonly Handler[]): Handler {
   const { shape, fixed } = recordedIn(body);
   const short = `on-${name}`;
-  const own = (before.some((handler) => handler.do.name === short) ? `on-${path.replaceAll('/', '-')}` : short).slice(0, 64);
-  if (!isComposite(body)) return { fault: path, do: { activity: 'sequence', name: own, children: [shape] } };
-  return { fault: path, do: fixed ? shape : { ...shape, name: own } };
+  const fullName = (before.some((handler) => handler.do.name === short) ? `on-${path.replaceAll('/', '-')}` : short).slice(0, 64);
+  if (!isComposite(body)) return { fault: path, do: { activity: 'sequence', name: fullName, children: [shape] } };
+  return { fault: path, do: fixed ? shape : { ...shape, name: fullName } };
 }

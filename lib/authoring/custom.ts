@@ -9,7 +9,7 @@ import type { Expr } from './expression.ts';
 import type { FaultType } from './fault.ts';
 import { reportingErrors } from './function-errors.ts';
 
-/** The child activities of a custom activity, by their role. */
+/** The child activities of a custom activity, by the names of its parts: `do`, `last`. */
 export type Parts = { readonly [part: string]: Activity<string> };
 
 /** A field as the definition holds it: expressions are `{"$cel": "…"}`, for `evaluate`. */
@@ -60,8 +60,8 @@ export function defineActivity<Fields extends object, S, const P extends string 
 }
 
 /**
- * Returns a behavior whose errors the host can show. An activity that cannot begin fails as data. In any other function the error stays an
- * exception: the activity then continues only if the same event is applied again.
+ * Returns a behavior whose errors the host can show. An error in `execute` becomes the fault `ProgrammingError`. In any other function the
+ * error stays an exception: the activity then continues only if the same event is applied again.
  */
 function guarded(type: string, behavior: Behavior): Behavior {
   const reporting = Object.entries(behavior).map(([name, value]: [string, unknown]) => [

@@ -6,9 +6,9 @@ const engineFault = <const P extends string>(path: P): FaultType<P> => ({ path, 
 /** Any fault of the engine. Steps do not declare it and workflows need not handle it, but each kind can be handled. */
 export const EngineFault = engineFault('Engine');
 
-/** A reply was late, or the time limit of the whole order has passed. */
+/** No reply came in time, or the time limit of the step or of the whole order has passed. */
 export const DeadlineExceeded = engineFault(engineFaults.deadlineExceeded);
-/** A called order did not complete, and everything it did is undone. */
+/** A called order did not complete. Everything that it did is undone, unless a person terminated it. */
 export const ChildNotCompleted = engineFault(engineFaults.childNotCompleted);
 /** A `compute` function threw, or its schemas rejected its input or output. */
 export const ComputeFailed = engineFault(engineFaults.computeFailed);
@@ -21,7 +21,7 @@ export const ExpressionTooLarge = engineFault(engineFaults.expressionTooLarge);
 export const InputChanged = engineFault(engineFaults.inputChanged);
 /** A reply violates the schema of the operation. Whether the effect exists is unknown. */
 export const InvalidReply = engineFault(engineFaults.invalidReply);
-/** An `atMostOnce` operation was already requested. Whether its effect exists is unknown. */
+/** An `atMostOnce` operation was requested, and no definite reply came. Whether its effect exists is unknown. */
 export const OutcomeUnknown = engineFault(engineFaults.outcomeUnknown);
 /** The request of a step or a call exceeds the size limit of a message. The request was not sent. */
 export const InputTooLarge = engineFault(engineFaults.inputTooLarge);

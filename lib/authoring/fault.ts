@@ -92,7 +92,10 @@ export class PermanentFailure extends Error {
   }
 }
 
-/** An error for operations to throw after a temporary failure. Any other exception counts as one, too. */
+/**
+ * An error for operations to throw after a temporary failure. Any other exception counts as one, too, except `PermanentFailure` and
+ * `UnprocessableMessage`. If tries keep throwing the same programming error, the step fails as `ProgrammingError`.
+ */
 export class TransientFailure extends Error {
   override readonly name = 'TransientFailure';
   /** The time for which the service asked its clients to wait. */

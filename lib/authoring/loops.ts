@@ -15,7 +15,7 @@ export const repeatWhile = <F extends string>(
 /** A turn of a `forEach` with `until` or `collect`. */
 export interface Turn<out F extends string, out C = never> {
   readonly do: Activity<F>;
-  /** A condition evaluated after each turn; it may read the outputs of the turn's steps. When it holds, the other turns are canceled. */
+  /** A condition evaluated after each turn, with the outputs of its steps. When it holds, open turns are canceled and no turn starts. */
   readonly until?: Expr<boolean>;
   /**
    * The result of each turn: an expression, or values with expressions in them. The loop's `output` lists these results in the order of

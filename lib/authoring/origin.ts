@@ -3,7 +3,7 @@ import { placeIn } from './call-site.ts';
 
 const origin = Symbol('origin of a step');
 
-/** The call that made an activity. `.named(…)`, `.undo(…)` and the like keep it. */
+/** The function call in the author's code that made an activity. `.named(…)`, `.undo(…)` and the like keep the origin. */
 export interface Origin {
   readonly name: string;
   readonly stack: string | undefined;

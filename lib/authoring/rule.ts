@@ -115,7 +115,7 @@ interface Fields<I, K extends RuleEventKind> {
   readonly mode: RuleMode;
   /** Rules with the highest priority are asked first. Default: 0. */
   readonly priority?: number;
-  /** Raise it with each change of the rule, so that the history of an order tells which version decided. Default: 1. */
+  /** A number to increase with each change of the rule, so that the history of an order tells which version decided. Default: 1. */
   readonly version?: number;
   /** The most actions on one order for the same reason. Default: 3. */
   readonly timesPerOrder?: number;
@@ -129,8 +129,8 @@ export interface AppRule extends Rule {
 const places = new WeakMap<object, string>();
 
 /**
- * Defines a rule that comes with the app. Its functions run once, when the rule is defined, and record expressions. The app checks it
- * against its workflows when it is loaded.
+ * Defines a rule that comes with the app. Its functions run once, when the rule is defined, and record expressions. `defineApp` checks the
+ * rule against the workflows of the app.
  *
  * @throws DefinitionError that names each field of a wrong form.
  */

@@ -40,12 +40,15 @@ interface Options<O extends z.ZodType, P extends string, C extends string> {
   readonly version: number;
   /** Schema of the order's body. */
   readonly order: O;
+  /** Faults that block the order for an operator. */
   readonly toOperator?: readonly FaultType<P>[];
   /** Faults that reach the calling workflow after everything here is undone. In an order without a caller they go to an operator. */
   readonly toCaller?: readonly FaultType<C>[];
   /** Time limit of the whole order, in seconds. */
   readonly completeWithinSeconds?: number;
+  /** The reaction to a missed deadline. `step` (default): the step is requested again. `order`: the order is reset. */
   readonly recover?: 'step' | 'order';
+  /** The failure limit: the missed deadlines of a step above which `onExhausted` applies. */
   readonly maxFailures?: number;
   readonly onExhausted?: OnExhausted;
   /** With `onExhausted: 'wait'`: seconds until a step above the failure limit is requested again. At most a year. */
@@ -87,13 +90,13 @@ export function defineWorkflow<O extends z.ZodType, F extends string, P extends 
   return definition;
 }
 
-/** Finds the calls of the steps at a path, as further lines of a message. It is empty for other activities. */
+/** Returns the places in the author's code that made the activity at a path, as further lines of a message. Empty if none is known. */
 type Places = (path: string) => string;
 
 const placesOf = new WeakMap<WorkflowDefinition, Places>();
 
 /**
- * Returns the place of the call that made the step at a path, as a further line of a message. Empty for a definition loaded as plain data.
+ * Returns the places that made the activity at a path, as further lines of a message. Empty for a definition loaded as plain data.
  */
 export const placeAt = (workflow: WorkflowDefinition, path: string): string => placesOf.get(workflow)?.(path) ?? '';
 
@@ -102,7 +105,7 @@ function placesIn(root: Shape): Places {
   return (path) => {
     const name = path.split('/').findLast((segment) => segment !== 'undo');
     const origins = new Set(shapes.filter((shape) => shape.name === name).flatMap((shape) => originOf(shape) ?? []));
-    // Steps of one name in several scopes are all candidates.
+    // A name that several activities have gives the places of all of them.
     return [...new Set([...origins].flatMap((origin) => placeOf(origin) ?? []))].map((place) => `\n  at ${place}`).join('');
   };
 }

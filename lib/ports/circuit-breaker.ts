@@ -114,10 +114,10 @@ const pauseMs = (failedProbes: number, random: number): number => Math.round(bac
 /** Returns how long requests waited in an outage, without the time in which no request needed the service. */
 const waitedMs = ({ openedAt, idleMs = 0 }: Breaker, closedAt: number): number => Math.max(0, closedAt - openedAt - idleMs);
 
-/** Returns how long the half-open phase lasts: three quarters of the outage. All waiting requests are released within it. */
+/** Returns how long the half-open phase lasts: three quarters of the time that requests waited, at least `releaseMinMs`. */
 const releaseMs = (breaker: Breaker, closedAt: number): number => Math.max(releaseMinMs, 0.75 * waitedMs(breaker, closedAt));
 
-/** Returns when the last waiting request has been released. */
+/** Returns when the half-open phase ends: by then all waiting requests have been released. */
 export const releasedBy = (breaker: Breaker, closedAt: number): number => closedAt + releaseMs(breaker, closedAt);
 
 /** Returns when a request that has waited since `waitingSince` is released. Requests are released oldest first, evenly spread. */

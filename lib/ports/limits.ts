@@ -1,7 +1,8 @@
-/**
+/*
  * Limits of AWS and settings of the deployment, defined only here. The topology, the CDK construct, the host and half of the
  * simulated worlds use them.
  */
+
 const second = 1_000;
 const minute = 60 * second;
 

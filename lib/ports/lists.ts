@@ -72,5 +72,5 @@ export const shardFor = ({ name, isSharded }: List, id: string): string =>
 /** Returns the sort key of a time, in milliseconds since 1970, and an id that is unique in the list. */
 export const sortKey = (at: number, id: string): string => `${timeStart(at)}#${id}`;
 
-/** Returns the start of all sort keys of a time, as a bound of a read: `from` includes the time, `to` does not. */
+/** Returns the start of all sort keys of a time, as a bound of a read: as `from` it includes that time, as `to` it does not. */
 export const timeStart = (at: number): string => String(at).padStart(13, '0');

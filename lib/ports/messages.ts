@@ -16,7 +16,7 @@ export const queueNames = {
   submissions: 'submissions',
   /** Messages for a consumer of the app. */
   messages: (consumer: string) => `${consumer}-messages`,
-  /** Requests of orders that call other orders; `callReplies` holds the answers. */
+  /** Requests of orders that call other orders; `callReplies` holds the replies. */
   calls: `${workflowsAgent}-requests`,
   callReplies: `${workflowsAgent}-replies`,
   /** A client's own response queue, by the id under which it is registered. */
@@ -90,7 +90,7 @@ export const Request = z.object({
   completeBy: time,
   /** Time left when it was sent. The agent uses the earlier of both deadlines, because its clock may be wrong. */
   remainingMs: z.number(),
-  /** Time that the request had when it was first sent, if a later copy has less. Each heartbeat asks for that much time again. */
+  /** Time that the request had when it was first sent, if this later copy has less. Each heartbeat extends the deadline by that much. */
   givenMs: z.number().optional(),
   idempotencyKey: id,
   /** The input; its secrets are sealed if there is a `key`. */

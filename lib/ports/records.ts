@@ -139,7 +139,7 @@ export interface OpenCause {
 export type OutboxEntry = {
   /** Unchanged if the entry is sent twice. */
   readonly id: string;
-  /** A send failed. From then on only an observed acknowledgement clears the entry. */
+  /** A send failed. From then on no reply proves the entry: only a send that succeeds clears it. */
   readonly unproven?: true;
   /** Requests that were sent after the entry. A reply to one of them proves that the entry was sent. */
   readonly provenBy?: readonly string[];
@@ -196,7 +196,8 @@ export type Note = { readonly at: number } & (
 );
 
 /**
- * The most causes of one order that may be open at the same time, besides its error. Other failing undos wait until one of these is gone.
+ * The number of open causes of one order from which on a failing undo opens none: it waits until one of these causes is gone. Errors and
+ * reports are not limited.
  */
 export const openCausesMax = 8;
 
@@ -225,7 +226,7 @@ export interface StateRecord {
   readonly errorGen: number;
   /** The number of causes so far: each exception and each task of the order has one. Absent: none. */
   readonly causes?: number;
-  /** The causes that are open, at most `openCausesMax`. Absent: none. */
+  /** The causes that are open. From `openCausesMax` on, no failing undo opens a further one. Absent: none. */
   readonly open?: readonly OpenCause[];
   /** The order that replaces this one as soon as this one is at its end. Absent: none. */
   readonly restartedAs?: string;
