@@ -67,15 +67,15 @@ export function awsCredentials(
   async function read(name: string): Promise<string | undefined> {
     const place = places.get(name);
     if (!place) return undefined;
-    const old = known.get(name);
-    if (old && clock.now() - old.at < refreshMs) return old.value;
+    const previous = known.get(name);
+    if (previous && clock.now() - previous.at < refreshMs) return previous.value;
     try {
       return await fetchOnce(name, place);
     } catch (error) {
       telemetry.log('error', 'cannot read credential', { credential: name, error });
-      if (!old) throw error;
-      known.set(name, { ...old, at: clock.now() });
-      return old.value;
+      if (!previous) throw error;
+      known.set(name, { ...previous, at: clock.now() });
+      return previous.value;
     }
   }
 

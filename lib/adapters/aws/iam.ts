@@ -14,7 +14,7 @@ export interface IamQuestion {
 
 type Input = { readonly [name: string]: unknown };
 
-/** Returns the permissions of a call. Empty for calls that this system does not make. */
+/** Returns the permissions that a call needs. Empty for services that have no case below. */
 export function questionsOf(service: string, operation: string, input: Input): readonly IamQuestion[] {
   switch (service) {
     case 'DynamoDB':

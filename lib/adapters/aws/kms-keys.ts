@@ -17,7 +17,7 @@ export interface KmsKeysOptions {
 
 /** The time for which a process uses a day key before it asks KMS again. A key that is disabled is used for an hour at most. */
 const cachedForMs = 3_600_000;
-const document = 'KEY';
+const documentId = 'KEY';
 
 interface Known {
   readonly key: Promise<Uint8Array>;
@@ -38,7 +38,7 @@ export function kmsKeys({ client, keyId, documents, clock }: KmsKeysOptions): Ke
     );
     if (!made.Plaintext || !made.CiphertextBlob) throw new Error('KMS returned no data key.');
     const content = { wrapped: Buffer.from(made.CiphertextBlob).toString('base64') };
-    const write = await documents.putDocument({ collection: collections.key(day), id: document, rev: 1, content }, 0);
+    const write = await documents.putDocument({ collection: collections.key(day), id: documentId, rev: 1, content }, 0);
     // If another process has written the key of the day first, this process uses that key.
     return write.outcome === 'written' ? made.Plaintext : unwrap(day, String(write.current?.content['wrapped']));
   }
@@ -53,7 +53,7 @@ export function kmsKeys({ client, keyId, documents, clock }: KmsKeysOptions): Ke
   }
 
   async function read(day: string, mayMake: boolean): Promise<Uint8Array> {
-    const found = await documents.document(collections.key(day), document);
+    const found = await documents.document(collections.key(day), documentId);
     if (found) return unwrap(day, String(found.content['wrapped']));
     if (mayMake) return make(day);
     throw new Error(`The table has no data key for the day ${day}. Restore the item ${collections.key(day)} from a backup.`);

@@ -159,7 +159,7 @@ export const totalOf = (entries: readonly Consumption[]): Consumption => ({
   receivedBytes: sum(entries.map(({ receivedBytes }) => receivedBytes)),
 });
 
-/** Wraps a store so that its calls are counted for their order. */
+/** Wraps a store so that its calls about one order are counted for that order. */
 export const meteredStore = (store: Store, { within }: Pick<Meter, 'within'>): Store => ({
   ...store,
   create: (order, state, sentWithWrite) => within({ orderId: order.orderId }, () => store.create(order, state, sentWithWrite)),
@@ -172,12 +172,12 @@ export const meteredStore = (store: Store, { within }: Pick<Meter, 'within'>): S
   patch: (head, when) => within({ orderId: head.orderId }, () => store.patch(head, when)),
   putPage: (orderId, rev, page) => within({ orderId }, () => store.putPage(orderId, rev, page)),
   pages: (orderId) => within({ orderId }, () => store.pages(orderId)),
-  recordIntent: (asking) => within({ orderId: asking.orderId }, () => store.recordIntent(asking)),
+  recordIntent: (intent) => within({ orderId: intent.orderId }, () => store.recordIntent(intent)),
   putUndoPage: (orderId, rev, page) => within({ orderId }, () => store.putUndoPage(orderId, rev, page)),
   undoPage: (orderId, rev) => within({ orderId }, () => store.undoPage(orderId, rev)),
 });
 
-/** Wraps queues so that sends are counted for their order. Receiving and acknowledging serve many orders together. */
+/** Wraps queues so that sends for one order are counted for that order. Receiving and acknowledging serve many orders together. */
 export const meteredQueues = (queues: Queues, { within }: Pick<Meter, 'within'>): Queues => ({
   ...queues,
   send: (messages) => within(tagOf(messages), () => queues.send(messages)),

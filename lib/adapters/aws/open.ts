@@ -84,7 +84,7 @@ export interface AwsEndpoints {
 export interface AwsOptions {
   readonly clock: Clock;
   readonly retentionMs?: number | undefined;
-  /** Counts every request. */
+  /** Counts the requests to all services but the log of the audit. */
   readonly meter?: Meter;
   readonly endpoints?: AwsEndpoints;
 }
@@ -110,13 +110,13 @@ export interface AwsClients {
   readonly eventbridge: EventBridgeClient;
 }
 
-/** The time limit of a call, in milliseconds. A retry is harmless, because every write is conditional. */
+/** The time limit of a request, in milliseconds. A retry is harmless: writes of orders are conditional, and messages may arrive twice. */
 const answerMs = 5000;
 const connectMs = 2000;
 const logTimes = { connectionTimeout: 1000, requestTimeout: 1500 };
 /**
- * Connections of a process to one service. It polls all queues together, each agent's queue with up to twenty requests, and must still be
- * able to send.
+ * The most connections of a process to one service. The process polls all queues together, each agent's queue with up to twenty requests,
+ * and must still be able to send.
  */
 const socketsMax = 500;
 

@@ -10,15 +10,15 @@ import type { SendResult } from '#ports/sender';
 export function snsSender(topicArn: string | undefined, client = new SNSClient({})) {
   return async (
     { id, type, subject, text, data }: PeopleMessage,
-    { topicArn: own }: Extract<Destination, { kind: 'sns' }>,
+    { topicArn: ofDestination }: Extract<Destination, { kind: 'sns' }>,
   ): Promise<SendResult> => {
-    const TopicArn = own ?? topicArn;
+    const TopicArn = ofDestination ?? topicArn;
     if (TopicArn === undefined) return { outcome: 'failed', reason: 'The deployment has no topic. Name one in the destination: topicArn.' };
     try {
       await client.send(
         new PublishCommand({
           TopicArn,
-          // SNS accepts ASCII alone.
+          // In a subject, SNS accepts ASCII alone.
           Subject: subject.replace(/[^\x20-\x7e]/g, '?'),
           Message: text,
           MessageAttributes: {

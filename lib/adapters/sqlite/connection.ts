@@ -18,7 +18,7 @@ export function connect(path: string): DatabaseSync {
     if (path !== ':memory:') makeFile(path);
     const connection = new (sqlite().DatabaseSync)(path, { timeout: 50 });
     // The version is checked before any change, even of the journal mode: the file may belong to another program.
-    retryBusy(() => void ownVersion(connection, path));
+    retryBusy(() => void checkedVersion(connection, path));
     // The change to WAL can meet a process that opens the same new folder, and SQLite does not wait for it.
     retryBusy(() => connection.exec('PRAGMA journal_mode = WAL'));
     connection.exec(
@@ -65,8 +65,8 @@ function makeFile(path: string): void {
   closeSync(openSync(path, 'a', 0o600));
 }
 
-/** Returns the version in the file's header: 0 for a new file. A file with version 0 and tables belongs to another program. */
-function ownVersion(connection: DatabaseSync, path: string): number {
+/** Returns the version in the file's header: 0 for a new file. Throws for a newer version, and for version 0 with tables. */
+function checkedVersion(connection: DatabaseSync, path: string): number {
   // One statement, because another process may be creating the tables of a new file now.
   const { version, inUse } = connection
     .prepare('SELECT user_version AS version, EXISTS (SELECT 1 FROM sqlite_schema) AS inUse FROM pragma_user_version')
@@ -84,7 +84,7 @@ function ownVersion(connection: DatabaseSync, path: string): number {
 function prepareSchema(connection: DatabaseSync, path: string): void {
   retryBusy(() => connection.exec('BEGIN IMMEDIATE'));
   try {
-    const version = ownVersion(connection, path);
+    const version = checkedVersion(connection, path);
     for (const change of changes.slice(version)) connection.exec(change);
     if (version < schemaVersion) connection.exec(`PRAGMA user_version = ${schemaVersion}`);
     connection.exec('COMMIT');

@@ -15,7 +15,7 @@ export interface DataFile {
   stopWatching(): void;
 }
 
-/** The interval at which an idle process checks whether its file is gone. A write notices it immediately. */
+/** The interval at which a process checks whether its file is gone, also without writes. A write notices it immediately. */
 const lookForFileEveryMs = 1000;
 
 /** Watches an open data file, or nothing for `:memory:`. */

@@ -17,8 +17,8 @@ export interface Statement {
 /** One SQLite file for all embedded ports. `write` commits in groups. */
 export interface Database {
   /**
-   * Runs the operation in a transaction and resolves when it is synced to disk. All writes of one turn of the event loop share one commit,
-   * so one sync serves many orders.
+   * Runs the operation in a transaction and resolves when it is synced to disk. The writes of one iteration of the event loop share a
+   * commit, so one sync serves many orders.
    */
   write<T>(operation: Operation<T>): Promise<T>;
   /** Prepares a statement once. Outside of `write`, use it only for reading. */

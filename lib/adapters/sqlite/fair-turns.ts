@@ -15,7 +15,7 @@ export type VisibleMessages = (queue: string, now: number, max: number) => reado
 const columns = 'id, body, receiveCount, sentAt, grp';
 
 /**
- * Chooses visible messages fairly: groups take turns, and within a group the oldest is first. If one request takes all visible messages,
+ * Chooses visible messages fairly: groups take turns, and within a group the oldest is first. If one receive takes all visible messages,
  * turns do not matter and groups are not read. The next turn is known to this process alone: other processes of the folder take turns of
  * their own.
  */
@@ -26,15 +26,15 @@ export function visibleMessages(database: Database): VisibleMessages {
     'SELECT id FROM messages WHERE queue = ? AND grp = ? AND visibleAt <= ? ORDER BY visibleAt, id LIMIT ?',
   );
   const selectOne = database.prepare(`SELECT ${columns} FROM messages WHERE id = ?`);
-  const selectBehind = database.prepare('SELECT min(grp) AS grp FROM messages WHERE queue = ? AND grp > ?');
+  const selectFollowing = database.prepare('SELECT min(grp) AS grp FROM messages WHERE queue = ? AND grp > ?');
   const selectFirst = database.prepare('SELECT min(grp) AS grp FROM messages WHERE queue = ?');
-  const selectIsAny = database.prepare('SELECT 1 FROM messages WHERE queue = ? AND grp = ? AND visibleAt <= ? LIMIT 1');
+  const selectAny = database.prepare('SELECT 1 FROM messages WHERE queue = ? AND grp = ? AND visibleAt <= ? LIMIT 1');
   /** The group that was served last, by queue. */
   const served = new Map<string, string>();
 
   const nextGroup = (queue: string, last: string): string | undefined => {
-    const behind = (selectBehind.get(queue, last) as { grp: string | null }).grp;
-    return behind ?? (selectFirst.get(queue) as { grp: string | null }).grp ?? undefined;
+    const following = (selectFollowing.get(queue, last) as { grp: string | null }).grp;
+    return following ?? (selectFirst.get(queue) as { grp: string | null }).grp ?? undefined;
   };
 
   /** Returns the groups with visible messages, in turn, from the next one on. */
@@ -42,7 +42,7 @@ export function visibleMessages(database: Database): VisibleMessages {
     const groups: string[] = [];
     let group = first;
     while (group !== undefined && groups.length < max) {
-      if (selectIsAny.get(queue, group, now)) groups.push(group);
+      if (selectAny.get(queue, group, now)) groups.push(group);
       group = nextGroup(queue, group);
       if (group === first) break;
     }

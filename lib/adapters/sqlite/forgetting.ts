@@ -2,7 +2,7 @@ import type { Store } from '#ports/store';
 import type { Database } from './database.ts';
 
 /** Finished orders read in one transaction, including those that are kept for their callers. */
-const portion = 500;
+const portionSize = 500;
 
 type Place = readonly [finishedAt: number, id: number];
 
@@ -22,7 +22,7 @@ export function sqliteForgetting(database: Database): Pick<Store, 'forget' | 'ha
      ) AS isKept
      FROM states s JOIN orders o ON o.id = s.id
      WHERE s.finishedAt < ? AND (s.finishedAt, s.id) > (?, ?) AND s.processState = 'Processed' AND s.worklist IS NULL
-     ORDER BY s.finishedAt, s.id LIMIT ${portion}`,
+     ORDER BY s.finishedAt, s.id LIMIT ${portionSize}`,
   );
   const deletes = [
     'DELETE FROM states WHERE id = (SELECT id FROM orders WHERE orderId = ?)',
@@ -46,11 +46,11 @@ export function sqliteForgetting(database: Database): Pick<Store, 'forget' | 'ha
       const forgotten = found.filter(({ isKept }) => isKept === 0).slice(0, limit);
       for (const { orderId } of forgotten) for (const remove of deletes) remove.run(orderId);
       if (forgotten.length > 0) note.run();
-      const last = found.length < portion ? undefined : found.at(-1);
+      const last = found.length < portionSize ? undefined : found.at(-1);
       return { count: forgotten.length, ...(last ? { next: [last.finishedAt, last.id] as const } : {}) };
     });
 
-  /** Deletes one round of orders that finished before a time. */
+  /** Deletes orders that finished before a time, except for those that still existing callers keep. */
   async function forgetOnce(finishedBefore: number, limit: number): Promise<number> {
     let count = 0;
     for (let after: Place | undefined = [0, 0]; after && count < limit; ) {

@@ -19,7 +19,7 @@ const groupMax = 1000;
  */
 const busyRetryMaxMs = 8;
 
-/** Commits all writes of one turn of the event loop together. If a group fails, each of its writes is tried alone. */
+/** Commits the writes of one iteration of the event loop together, at most `groupMax`. If a group fails, each write is tried alone. */
 export class GroupCommit {
   private readonly connection: DatabaseSync;
   private readonly file: DataFile;

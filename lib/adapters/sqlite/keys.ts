@@ -53,7 +53,7 @@ export function keysInFile(folder: string, clock: Clocked): LocalKeys {
 
 /** Returns keys that last as long as this process, for a database in memory. With a seed, all keys and random bytes follow from it. */
 export function keysInMemory(clock: Clocked, seed?: string): LocalKeys {
-  const secret = seed === undefined ? ofProcess : Buffer.from(seed);
+  const secret = seed === undefined ? processSecret : Buffer.from(seed);
   const derived = (name: string): Buffer => createHmac('sha256', secret).update(name).digest();
   let drawn = 0;
   const of = (day: string): DayKey => ({ day, key: derived(`day/${day}`) });
@@ -64,7 +64,7 @@ export function keysInMemory(clock: Clocked, seed?: string): LocalKeys {
   );
 }
 
-const ofProcess = randomBytes(keyBytes);
+const processSecret = randomBytes(keyBytes);
 
 function readKeys(path: string): Map<string, Buffer> {
   let text: string;
@@ -85,7 +85,10 @@ function readKeys(path: string): Map<string, Buffer> {
   }
 }
 
-/** Adds a key to the file. The new file replaces the old one in one step, so that a crash leaves one of them. */
+/**
+ * Adds a key to the file and returns it, or returns the key of that day that another process has added. The new file replaces the old one
+ * in one step, so that a crash leaves one of them.
+ */
 function addKey(path: string, day: string, read: () => Map<string, Buffer>): Buffer {
   const release = lock(`${path}.lock`);
   try {
@@ -116,7 +119,7 @@ function writeWhole(path: string, text: string): void {
 const lockMaxMs = 5_000;
 const lockPollMs = 5;
 
-/** Waits for the lock of the key file: two processes that add a key at the same time would lose one of them. */
+/** Waits for the lock of the key file: if two processes added keys at the same time, the file would lose one of the keys. */
 function lock(path: string): () => void {
   for (;;) {
     try {

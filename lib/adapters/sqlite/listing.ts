@@ -8,7 +8,7 @@ import { headOf, orderOf } from './rows.ts';
 
 interface Place extends ListPosition {
   readonly id: number;
-  readonly isMeant: number;
+  readonly matches: number;
 }
 
 /**
@@ -20,8 +20,8 @@ export function sqliteListing(database: Database, most = lookedMax): Pick<Store,
   const countUnfinished = unfinishedCounter(database);
   const later = atHalfSpeed();
 
-  /** Whether so few orders are in an unfinished state that a page can examine all of them. Nearly all orders of a file are finished. */
-  const areFew = ({ state }: OrderFilter): boolean =>
+  /** Whether the filter names an unfinished state, and so few orders are in it that a page can examine all of them. */
+  const hasFewCandidates = ({ state }: OrderFilter): boolean =>
     (state === 'Pending' || state === 'Processing') && countUnfinished(state, most + 1) <= most;
 
   /** Returns one order, or nothing if it is damaged, so that a list shows the others. */
@@ -47,7 +47,7 @@ export function sqliteListing(database: Database, most = lookedMax): Pick<Store,
       const place = row as unknown as Place;
       next = positionOf(place);
       examined++;
-      if (place.isMeant === 1) items.push(...listed(place));
+      if (place.matches === 1) items.push(...listed(place));
     }
     return { items, next, ends: examined === examineMax ? 'limit' : 'over' };
   }
@@ -55,7 +55,7 @@ export function sqliteListing(database: Database, most = lookedMax): Pick<Store,
   return {
     async list(filter, after, limit) {
       const items: OrderPage['items'][number][] = [];
-      const list = areFew(filter) ? unfinishedList : orderList;
+      const list = hasFewCandidates(filter) ? unfinishedList : orderList;
       let next = after;
       for (let left = most; left > 0; left -= portionMax) {
         const rest = { list, after: next, room: limit - items.length, examineMax: Math.min(left, portionMax) };
@@ -70,7 +70,7 @@ export function sqliteListing(database: Database, most = lookedMax): Pick<Store,
   };
 }
 
-/** Orders that are examined before other work has its turn: a full page of a list that an index serves. */
+/** Orders that are examined in one portion, before other work of the process goes on: a full page of a list that an index serves. */
 const portionMax = 101;
 
 /**
@@ -155,16 +155,16 @@ function placesFor(
       ? [[`${at} <= ?`, after.submittedAt] as const, [`(${at} < ? OR o.orderId < ?)`, after.submittedAt, after.orderId] as const]
       : []),
   ];
-  const meant: readonly Condition[] = checks.map((check) => [
+  const matching: readonly Condition[] = checks.map((check) => [
     checked[check as keyof typeof checked],
     filter[check as keyof OrderFilter] ?? '',
   ]);
   const all = (conditions: readonly Condition[]): string => conditions.map(([sql]) => sql).join(' AND ');
   const statement: Statement = database.prepare(
-    `SELECT o.id, o.orderId, o.submittedAt, ${meant.length === 0 ? '1' : all(meant)} AS isMeant
+    `SELECT o.id, o.orderId, o.submittedAt, ${matching.length === 0 ? '1' : all(matching)} AS matches
      FROM ${from} WHERE ${all(within)} ORDER BY ${at} DESC, o.orderId DESC LIMIT ?`,
   );
-  return { statement, values: [...meant, ...within].flatMap(([, ...values]) => values) };
+  return { statement, values: [...matching, ...within].flatMap(([, ...values]) => values) };
 }
 
 /** Returns the SQL for a value of the head. It is NULL for an unreadable head, whose content must not be evaluated. */

@@ -22,7 +22,7 @@ export interface Embedded {
 
 interface EmbeddedOptions {
   readonly clock: Clock;
-  /** Default: keys that last as long as this process. */
+  /** Default: for `openEmbedded` the keys of its folder, for `embeddedOn` keys that last as long as this process. */
   readonly keys?: LocalKeys;
   readonly redriveOf?: (queue: string) => Redrive | undefined;
   readonly writesAndSendsAtomically?: boolean;

@@ -9,7 +9,7 @@ export interface OrderReads {
   both(orderId: string): { readonly order: OrderRecord; readonly state: StateRecord } | undefined;
   head(orderId: string): StateHead | undefined;
   withoutState(orderId: string): OrderRecord | undefined;
-  /** Keeps a new order in memory, because its steps read it soon. */
+  /** Keeps a new or changed order in memory, because its steps read it soon. */
   remember(order: OrderRecord): void;
 }
 
@@ -25,8 +25,8 @@ export function orderReads(database: Database): OrderReads {
   const stored = (orderId: string): OrderRecord => orderOf(orderId, selectOrder.get(orderId));
 
   /**
-   * Recently read orders. Orders never change, so steps need not read and parse them again. A different submission time means a different
-   * order: the first was deleted, and its key was used again.
+   * Recently read orders. Only an erasure changes an order, so a load need not read and parse it again. A different submission time means a
+   * different order: the first was deleted, and its key was used again.
    */
   const recent = new Map<string, OrderRecord>();
   const recentOrder = (orderId: string, submittedAt: number): OrderRecord => {

@@ -9,7 +9,11 @@ export class RecordChanged extends Error {
 
 /** Writes the records of exceptions and tasks within the transaction of an order's write. */
 export interface RecordsWithin {
-  /** @throws RecordChanged if a record was changed since it was read. */
+  /**
+   * Skips a new record that exists already: the first one stays.
+   *
+   * @throws RecordChanged if a record was changed since it was read.
+   */
   put(records: readonly RecordWrite[] | undefined): void;
 }
 

@@ -13,7 +13,7 @@ export const orderOf = (orderId: string, row: unknown): OrderRecord => recordIn(
 
 type StateColumns = [number, number, string, string | null, number | null, number | null, number | null, number | null, string];
 
-/** Returns the columns of a state, except for its instance. The last one is the head as JSON text. */
+/** Returns the columns of a state, except for its instance (`blob`). The last one is the head as JSON text. */
 export const columnsOf = (state: StateHead | StateRecord): StateColumns => {
   const { blob: _, ...head } = state as StateRecord;
   return [

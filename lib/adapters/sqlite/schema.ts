@@ -67,7 +67,7 @@ const documents = `
   ) WITHOUT ROWID;
 `;
 
-/** The group of a message, and the order in which groups take turns. */
+/** The group of a message, and the index that finds the next group and its oldest message. */
 const groups = `
   ALTER TABLE messages ADD COLUMN grp TEXT NOT NULL DEFAULT '';
   CREATE INDEX messages_by_group ON messages (queue, grp, visibleAt);

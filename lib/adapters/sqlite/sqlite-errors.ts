@@ -18,7 +18,7 @@ export const errcode = (error: unknown): number | undefined => {
 export const isSqlite = (error: unknown): boolean => errcode(error) !== undefined;
 export const isBusy = (error: unknown): boolean => errcode(error) === 5 || errcode(error) === 6;
 /**
- * Whether the file is read-only, cannot be read, is damaged, cannot be opened, or is not a database. A full disk (13) is temporary: it only
- * refuses writes.
+ * Whether the file is read-only, cannot be read or written, is damaged, cannot be opened, or is not a database. A full disk (13) is
+ * temporary: it only refuses writes.
  */
 export const isFatal = (error: unknown): boolean => [8, 10, corrupt, 14, notADatabase].includes(errcode(error) ?? 0);

@@ -5,9 +5,9 @@ import type { Database } from './database.ts';
 /** Rows removed in one transaction, so that other writes do not wait long. */
 const portion = 1000;
 
-/** The times for which data without an order is kept. */
+/** The times for which data without an order is kept, and the number of announcements. */
 const keptFor = {
-  /** Unread messages on any queue: the maximum retention of SQS. */
+  /** Messages that nobody has received since they became visible: the maximum retention of SQS. */
   messagesMs: 14 * dayMs,
   /** Announcements. Those of an order are deleted with it, if that is sooner. */
   announcementsMs: 90 * dayMs,
@@ -15,7 +15,7 @@ const keptFor = {
   announcements: 100_000,
 } as const;
 
-/** Removes expired data in portions: what DynamoDB and SQS remove by themselves, and old announcements. */
+/** Removes expired data in portions: the data that DynamoDB and SQS remove by themselves, and old announcements. */
 export function sqliteTidying(database: Database, clock: Clock): () => Promise<void> {
   const removeDocuments = database.prepare(
     `DELETE FROM documents WHERE (collection, id) IN (SELECT collection, id FROM documents WHERE expiresAt < ? LIMIT ${portion})`,

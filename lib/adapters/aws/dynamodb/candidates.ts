@@ -32,8 +32,8 @@ interface Range {
  */
 export async function* candidates(table: Table, filter: OrderFilter, after: ListPosition | undefined): AsyncGenerator<ListPosition> {
   const range = rangeOf(filter, after);
-  const behind = after && listedKey(after.submittedAt, after.orderId);
-  for await (const key of listedKeys(table, filter, range)) if (key !== behind) yield placeIn(key);
+  const lastKey = after && listedKey(after.submittedAt, after.orderId);
+  for await (const key of listedKeys(table, filter, range)) if (key !== lastKey) yield placeIn(key);
 }
 
 const placeIn = (key: string): ListPosition => ({ submittedAt: timeIn(key), orderId: listedIdIn(key) });
@@ -56,8 +56,8 @@ const shards = Array.from({ length: shardCount }, (_, shard) => shard);
 /** Returns the range of sort keys. A time without an id sorts before all ids of that time. */
 function rangeOf({ submittedAfter = -1, submittedBefore = timeMax }: OrderFilter, after: ListPosition | undefined): Range {
   const before = timeKey(submittedBefore);
-  const behind = after && listedKey(after.submittedAt, after.orderId);
-  return { from: timeKey(submittedAfter + 1), to: behind !== undefined && behind < before ? behind : before };
+  const lastKey = after && listedKey(after.submittedAt, after.orderId);
+  return { from: timeKey(submittedAfter + 1), to: lastKey !== undefined && lastKey < before ? lastKey : before };
 }
 
 /** Yields the days with orders, newest first. */
@@ -79,7 +79,7 @@ interface Descending extends Range {
   readonly partition: string;
   readonly value: string;
   readonly sort: string;
-  /** Entries read at a time. */
+  /** Entries that one page of the query reads. */
   readonly limit: number;
 }
 

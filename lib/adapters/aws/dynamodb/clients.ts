@@ -12,7 +12,7 @@ import { itemIn, type Put, putInput } from './update-if.ts';
 
 /**
  * Stores the clients that may submit orders. Each app client of a client has an item of its own, written in the transaction of the
- * registration. So two concurrent registrations cannot name the same program, and one read finds the client of a program.
+ * registration. So two concurrent registrations cannot name the same app client, and one read finds the client of an app client.
  */
 export function dynamoDbClients({ table, withRetries }: StoreContext): Pick<Store, 'putClient' | 'client' | 'clientOfApp' | 'clients'> {
   async function one(id: string): Promise<ClientRecord | undefined> {
@@ -64,6 +64,7 @@ export function dynamoDbClients({ table, withRetries }: StoreContext): Pick<Stor
 
 /** Returns the writes of a registration: its record, its app clients, and the app clients that it no longer names, now without a client. */
 function putsOf(client: ClientRecord, before: ClientRecord | undefined): readonly Put[] {
+  // An earlier version of Redress stored no rev. Such a registration is read as rev 1.
   const unchanged = before && anyOf(atRev(before.rev), ...(before.rev === 1 ? [allOf(present, unversioned)] : []));
   const free = anyOf(absent, {
     expression: 'attribute_not_exists(#client) OR #client = :client',

@@ -12,9 +12,7 @@ export interface Condition {
 export const absent: Condition = { expression: 'attribute_not_exists(#pk)', names: { '#pk': 'pk' }, values: {} };
 export const present: Condition = { expression: 'attribute_exists(#pk)', names: { '#pk': 'pk' }, values: {} };
 
-/**
- * No write has happened since the load. The condition needs epoch and rev: after a reset, the same rev may come again with another epoch.
- */
+/** No write has happened since the load: each write increments the rev, and each claim and each reset the epoch. */
 export const fencedBy = ({ epoch, rev }: Fence): Condition => ({
   expression: '#epoch = :loadedEpoch AND #rev = :loadedRev',
   names: { '#epoch': 'epoch', '#rev': 'rev' },
@@ -42,17 +40,21 @@ export const expiredBy = (seconds: number): Condition => ({
 export const unused = (nowSeconds: number): Condition => anyOf(absent, expiredBy(nowSeconds));
 
 /** The item has no expiry. */
-export const endless: Condition = { expression: 'attribute_not_exists(#expiresAt)', names: { '#expiresAt': 'expiresAt' }, values: {} };
+export const withoutExpiry: Condition = {
+  expression: 'attribute_not_exists(#expiresAt)',
+  names: { '#expiresAt': 'expiresAt' },
+  values: {},
+};
 
 /** The expiry was last set or removed for this rev of the state. */
-export const endSetAt = (rev: number): Condition => ({
+export const expirySetAt = (rev: number): Condition => ({
   expression: '#expiresAtRev = :expiresAtRev',
   names: { '#expiresAtRev': 'expiresAtRev' },
   values: { ':expiresAtRev': rev },
 });
 
 /** The expiry was last changed for this rev of the state, or for an earlier one. */
-export const endSetUpTo = (rev: number): Condition => ({
+export const expirySetUpTo = (rev: number): Condition => ({
   expression: 'attribute_not_exists(#expiresAtRev) OR #expiresAtRev <= :lastRev',
   names: { '#expiresAtRev': 'expiresAtRev' },
   values: { ':lastRev': rev },

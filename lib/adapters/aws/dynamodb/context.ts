@@ -5,7 +5,7 @@ import type { Table } from './table.ts';
 export interface DynamoDbStoreOptions extends Table, RetryOptions {
   /** The time for which finished orders are kept; without it, forever. DynamoDB's time-to-live deletes them. */
   readonly retentionMs?: number | undefined;
-  /** The most orders that are examined for one page of a list, whether the filter keeps them or not. */
+  /** The most positions of an index that are examined for one page of a list, whether the filter keeps their orders or not. */
   readonly lookedMax?: number;
 }
 

@@ -7,7 +7,7 @@ import { keys } from './keys.ts';
 import { get } from './reads.ts';
 import { isRefused } from './retry.ts';
 
-/** Erases the key of an order from its item. */
+/** Replaces the body of an order by a masked one, removes its key, and writes the documents of the erasure, all in one transaction. */
 export const dynamoDbErasure = ({ table, withRetries }: StoreContext): Pick<Store, 'eraseSecrets'> => ({
   eraseSecrets: (order, documents) =>
     withRetries(async () => {

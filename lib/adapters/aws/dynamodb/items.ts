@@ -69,7 +69,7 @@ const names = Object.keys(headAttributes) as (keyof typeof headAttributes)[];
 /** Attributes that a write of the head may have to remove. */
 const removable: readonly string[] = [...names, 'worklist', 'expiresAt', 'errorShard', 'listedAt'];
 
-/** The attributes of a head: all of a state but its instance, so never the blob. */
+/** The attributes of a head: all of a state but its instance, which is in the attribute `blob`. */
 export const headProjection: readonly string[] = ['pk', 'schemaVersion', ...removable];
 
 export interface HeadChange {

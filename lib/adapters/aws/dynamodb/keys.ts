@@ -50,12 +50,13 @@ export const orderIdIn = (pk: string): string => pk.slice(orderPrefix.length);
 export const partitions = { calendar, clients } as const;
 export const pagesOf = { prefix: historyPrefix } as const;
 
-/** Whether the key is that of a page of the journal or of the undo list. `revOf` returns the rev under which the page was stored. */
+/** Whether the key is that of a page of the journal or of the undo list. */
 export const isPage = (sk: string): boolean => sk.startsWith(historyPrefix) || sk.startsWith(undoPrefix);
 /** Whether the key is that of an exception or a task of an order. */
 export const isCauseRecord = (sk: string): boolean => sk.startsWith('EXCEPTION#') || sk.startsWith('TASK#');
 /** Returns the called order that a key names, if any. */
 export const calledIn = (sk: string): string | undefined => (sk.startsWith(calledPrefix) ? sk.slice(calledPrefix.length) : undefined);
+/** Returns the rev under which a page was stored. */
 export const revOf = (sk: string): number => Number(sk.split('#')[1]);
 
 /** Returns the worklist partition of due orders, or of blocked ones. Its entries are sorted by time. */

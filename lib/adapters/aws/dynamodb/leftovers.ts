@@ -6,11 +6,11 @@ import {
   atRev,
   type Condition,
   conditionInput,
-  endless,
-  endSetAt,
-  endSetUpTo,
+  expirySetAt,
+  expirySetUpTo,
   present,
   sameSubmission,
+  withoutExpiry,
 } from './conditions.ts';
 import type { StoreContext } from './context.ts';
 import type { Item } from './items.ts';
@@ -25,7 +25,7 @@ import { setIf } from './update-if.ts';
  * exists. The expiry of the other records must follow the state's, even if a process crashes in between:
  * - The other records get their expiry after the state, and lose it before the state. No record of a live order has one.
  * - The submission gets its expiry last and loses it first. While the submission has no expiry, other records may lack theirs, too.
- * - Called orders get their expiry with their caller, before its submission does. Until then they are kept for it.
+ * - Called orders get their expiry with their caller, before the caller's submission does. Until then they are kept for the caller.
  * - Each item stores the rev for which its expiry was set, so that a delayed process cannot set an older one.
  */
 export interface Leftovers {
@@ -33,9 +33,12 @@ export interface Leftovers {
   expire(orderId: string, rev: number, expiresAt: number): Promise<void>;
   /** Gives a finished called order, with all its records, an expiry, because its caller keeps it no longer. */
   release(orderId: string, expiresAt: number): Promise<void>;
-  /** Removes the expiry of all records, for the state of this rev. Resolves to false if a record is gone, or has another expiry. */
+  /**
+   * Removes the expiry of all records, for the state of this rev. Resolves to false if a record is gone, or has an expiry that was set for
+   * this rev or for a later one.
+   */
   keep(orderId: string, rev: number): Promise<boolean>;
-  /** Marks the records of an order without a state as expired, except for the submission. Does nothing if the submission has changed. */
+  /** Marks the records of an order without a state as expired, except for the submission. Stops if the submission has changed. */
   discard(submission: Item, nowSeconds: number): Promise<void>;
 }
 
@@ -43,20 +46,25 @@ export interface Leftovers {
 const discardedAtOnce = 9;
 
 export function leftoversIn({ table, withRetries }: StoreContext): Leftovers {
-  const isSet = async (key: Key, change: Parameters<typeof setIf>[2], when: Condition): Promise<boolean> =>
+  const trySet = async (key: Key, change: Parameters<typeof setIf>[2], when: Condition): Promise<boolean> =>
     (await withRetries(() => setIf(table, key, change, allOf(present, when)))).outcome === 'written';
-  const setEnd = (key: Key, rev: number, expiresAt: number) => isSet(key, { set: { expiresAt, expiresAtRev: rev } }, endSetUpTo(rev));
-  const takeEnd = (key: Key, rev: number) =>
-    isSet(key, { set: { expiresAtRev: rev }, remove: ['expiresAt'] }, anyOf(endSetUpTo(rev - 1), allOf(endless, endSetAt(rev))));
+  const setExpiry = (key: Key, rev: number, expiresAt: number) =>
+    trySet(key, { set: { expiresAt, expiresAtRev: rev } }, expirySetUpTo(rev));
+  const removeExpiry = (key: Key, rev: number) =>
+    trySet(
+      key,
+      { set: { expiresAtRev: rev }, remove: ['expiresAt'] },
+      anyOf(expirySetUpTo(rev - 1), allOf(withoutExpiry, expirySetAt(rev))),
+    );
 
-  const rest: Leftovers = {
+  const leftovers: Leftovers = {
     async expire(orderId, rev, expiresAt) {
-      const found = await withRetries(() => around(table, orderId));
+      const found = await withRetries(() => recordsBeside(table, orderId));
       // A later write of the state has handled the other records itself.
       if (found.rev !== rev) return;
-      await allSettledOrThrow(found.others.map((key) => setEnd(key, rev, expiresAt)));
-      await allSettledOrThrow(found.others.flatMap(({ sk }) => calledIn(sk) ?? []).map((called) => rest.release(called, expiresAt)));
-      await setEnd(keys.order(orderId), rev, expiresAt);
+      await allSettledOrThrow(found.others.map((key) => setExpiry(key, rev, expiresAt)));
+      await allSettledOrThrow(found.others.flatMap(({ sk }) => calledIn(sk) ?? []).map((called) => leftovers.release(called, expiresAt)));
+      await setExpiry(keys.order(orderId), rev, expiresAt);
     },
 
     async release(orderId, expiresAt) {
@@ -64,29 +72,29 @@ export function leftoversIn({ table, withRetries }: StoreContext): Leftovers {
       const { rev, processState, worklist } = (await withRetries(() => get(table, key, ['rev', 'processState', 'worklist']))) ?? {};
       // A called order that still runs finds at its own end that its caller keeps it no longer.
       if (typeof rev !== 'number' || processState !== 'Processed' || worklist !== undefined) return;
-      await isSet(key, { set: { expiresAt } }, allOf(atRev(rev), endless));
+      await trySet(key, { set: { expiresAt } }, allOf(atRev(rev), withoutExpiry));
       const ended = Number((await withRetries(() => get(table, key, ['expiresAt'])))?.['expiresAt']);
-      if (ended > 0) await rest.expire(orderId, rev, ended);
+      if (ended > 0) await leftovers.expire(orderId, rev, ended);
     },
 
     async keep(orderId, rev) {
-      if (!(await takeEnd(keys.order(orderId), rev))) return false;
-      const { others } = await withRetries(() => around(table, orderId));
-      return (await allSettledOrThrow(others.map((key) => takeEnd(key, rev)))).every((isTaken) => isTaken);
+      if (!(await removeExpiry(keys.order(orderId), rev))) return false;
+      const { others } = await withRetries(() => recordsBeside(table, orderId));
+      return (await allSettledOrThrow(others.map((key) => removeExpiry(key, rev)))).every((isRemoved) => isRemoved);
     },
 
     async discard(submission, nowSeconds) {
       const orderId = orderIdIn(String(submission['pk']));
-      const { others } = await withRetries(() => around(table, orderId));
-      const parts = others.map((key) => gone(table.table, key, nowSeconds));
+      const { others } = await withRetries(() => recordsBeside(table, orderId));
+      const parts = others.map((key) => expireNow(table.table, key, nowSeconds));
       for (let from = 0; from < parts.length; from += discardedAtOnce) {
-        const TransactItems = [unchanged(table.table, orderId, submission), ...parts.slice(from, from + discardedAtOnce)];
+        const TransactItems = [requireSubmission(table.table, orderId, submission), ...parts.slice(from, from + discardedAtOnce)];
         const done = withRetries(() => table.client.send(new TransactWriteCommand({ TransactItems })));
         if (!(await done.then(() => true, notWhenRefused))) return;
       }
     },
   };
-  return rest;
+  return leftovers;
 }
 
 const notWhenRefused = (error: unknown): false => {
@@ -95,15 +103,15 @@ const notWhenRefused = (error: unknown): false => {
 };
 
 /** Returns the keys beside the state and the submission, and the rev of the state. */
-async function around(table: Table, orderId: string): Promise<{ readonly others: readonly Key[]; readonly rev: unknown }> {
+async function recordsBeside(table: Table, orderId: string): Promise<{ readonly others: readonly Key[]; readonly rev: unknown }> {
   // Intents are read before the state, so they belong to its rev or to an earlier one.
-  const notes = await itemsIn(table, intentPartitionOf(orderId));
-  const own = await itemsIn(table, partitionOf(orderId));
+  const intents = await itemsIn(table, intentPartitionOf(orderId));
+  const ofOrder = await itemsIn(table, partitionOf(orderId));
   const [submission, state] = [keys.order(orderId).sk, keys.state(orderId).sk];
-  const pages = own.filter(({ sk }) => sk !== submission && sk !== state);
+  const pages = ofOrder.filter(({ sk }) => sk !== submission && sk !== state);
   return {
-    others: [...notes, ...pages].map(({ pk, sk }) => ({ pk, sk })),
-    rev: own.find(({ sk }) => sk === state)?.rev,
+    others: [...intents, ...pages].map(({ pk, sk }) => ({ pk, sk })),
+    rev: ofOrder.find(({ sk }) => sk === state)?.rev,
   };
 }
 
@@ -119,14 +127,14 @@ function itemsIn(table: Table, pk: string): Promise<readonly (Key & { readonly r
 }
 
 /** Rewrites one attribute of the submission with the same value. A check without a write would need another permission. */
-const unchanged = (TableName: string, orderId: string, submission: Item) => {
+const requireSubmission = (TableName: string, orderId: string, submission: Item) => {
   const { ExpressionAttributeNames, ...condition } = conditionInput(sameSubmission(submission));
   const update = { UpdateExpression: 'SET #hash = :hash', ExpressionAttributeNames };
   return { Update: { TableName, Key: keys.order(orderId), ...condition, ...update } };
 };
 
 /** Sets an expiry in the past. DynamoDB deletes only items that expired within the last five years. */
-const gone = (TableName: string, Key: Key, nowSeconds: number) => ({
+const expireNow = (TableName: string, Key: Key, nowSeconds: number) => ({
   Update: {
     TableName,
     Key,

@@ -25,11 +25,11 @@ export function dynamoDbListing(context: StoreContext, most = lookedMax): Pick<S
       found.length < limit && looked < most;
       wanted = Math.min(listChunk, most - looked)
     ) {
-      const places = await nextOf(stream, wanted);
-      const ids = places.flatMap(({ orderId }) => (orderId === '' ? [] : [orderId]));
-      found.push(...(await meant(context, ids, filter)));
-      looked += places.length;
-      last = places.length < wanted ? undefined : places.at(-1);
+      const positions = await nextOf(stream, wanted);
+      const ids = positions.flatMap(({ orderId }) => (orderId === '' ? [] : [orderId]));
+      found.push(...(await matching(context, ids, filter)));
+      looked += positions.length;
+      last = positions.length < wanted ? undefined : positions.at(-1);
       if (!last) break;
     }
     return pageOf(found, limit, last);
@@ -38,7 +38,7 @@ export function dynamoDbListing(context: StoreContext, most = lookedMax): Pick<S
 }
 
 /** Returns the orders that match a filter. An unreadable order is left out. */
-async function meant(
+async function matching(
   { table, retryOptions, isPresent }: StoreContext,
   ids: readonly string[],
   filter: OrderFilter,
@@ -49,12 +49,12 @@ async function meant(
   return wanted.flatMap(([orderKey, stateKey]) => {
     const [order, state] = [found.get(textOf(orderKey)), found.get(textOf(stateKey))];
     const listed = order && isPresent(state) ? unlessUnreadable(() => ({ order: orderOf(order), state: headOf(state) })) : undefined;
-    return listed && isMeant(filter, listed.order, listed.state) ? [listed] : [];
+    return listed && matches(filter, listed.order, listed.state) ? [listed] : [];
   });
 }
 
 /** Whether an order matches the filter by its items. The index only proposes it. */
-const isMeant = (filter: OrderFilter, order: OrderRecord, state: StateHead): boolean =>
+const matches = (filter: OrderFilter, order: OrderRecord, state: StateHead): boolean =>
   (filter.client === undefined || order.client === filter.client) &&
   (filter.reference === undefined || order.reference === filter.reference) &&
   (filter.state === undefined || state.processState === filter.state) &&

@@ -6,7 +6,7 @@ import { merged } from './merge.ts';
 import { collect, getAll, query } from './reads.ts';
 import { indexes, type Table } from './table.ts';
 
-/** Attributes of a document that put it on its lists. */
+/** Returns the attributes of a document that put it on its lists. */
 export const listAttributes = ({ collection, id, listA, listB, listC }: Document): Item => {
   const attributesOf = (entry: ListEntry<ListIndex> | undefined): Item => {
     if (!entry) return {};
@@ -18,14 +18,14 @@ export const listAttributes = ({ collection, id, listA, listB, listC }: Document
 
 export const indexOf = { A: indexes.listA, B: indexes.listB, C: indexes.listC } as const;
 
-/** Returns the partition key and the sort key of a list, in the table or in an index. */
-const placeOf = ({ index }: ListRead['list']): { readonly IndexName?: string; readonly partition: string; readonly sort: string } => {
+/** Returns the names of the partition key and of the sort key of a list, in the table or in an index. */
+const keysOf = ({ index }: ListRead['list']): { readonly IndexName?: string; readonly partition: string; readonly sort: string } => {
   if (index === 'collection') return { partition: 'pk', sort: 'sk' };
   const { name, partition, sort } = indexOf[index];
   return { IndexName: name, partition, sort };
 };
 
-/** Reads lists of documents. An index may lag, so it only gives candidates: their items are read consistently and must still match it. */
+/** Reads lists of documents. An index may lag, so it gives candidates: items are read consistently and must still match their entries. */
 export function dynamoDbLists(
   { table, retryOptions, withRetries }: StoreContext,
   documentOf: (item: Item) => Document,
@@ -35,7 +35,7 @@ export function dynamoDbLists(
     const entries = await collect(entriesOf(table, read), (item) => item, limit);
     const items = list.index === 'collection' ? entries : await currentItemsOf(entries);
     const last = entries.length === limit ? entries.at(-1) : undefined;
-    return { items: items.map(documentOf), ...(last ? { next: String(last[placeOf(list).sort]) } : {}) };
+    return { items: items.map(documentOf), ...(last ? { next: String(last[keysOf(list).sort]) } : {}) };
   }
 
   /** Returns the current items of index entries, in their order. Leaves out items whose keys have changed since the index was written. */
@@ -58,7 +58,7 @@ const textOf = ({ pk, sk }: Item): string => `${pk} ${sk}`;
 const [lowest, highest] = [' ', '\u007f'];
 
 async function* entriesOf(table: Table, { list, order, from = lowest, to = highest, after, limit }: ListRead): AsyncGenerator<Item> {
-  const { IndexName, partition, sort } = placeOf(list);
+  const { IndexName, partition, sort } = keysOf(list);
   const ascends = order === 'ascending';
   const [first, last] = [ascends ? (after ?? from) : from, ascends ? to : (after ?? to)];
   if (first > last) return;

@@ -27,8 +27,8 @@ export function dynamoDbCreation(context: StoreContext): Pick<Store, 'create'> {
   const knownDays = new Set<string>();
 
   /**
-   * Records a day before this process's first order of it. A day without orders is harmless; an order without its day would be missing
-   * from lists.
+   * Records a day before this process creates its first order of that day. A day without orders is harmless; an order without its day
+   * would be missing from lists.
    */
   async function noteDay(submittedAt: number): Promise<void> {
     const day = dayOf(submittedAt);
@@ -67,6 +67,7 @@ async function putUnlessExists(context: StoreContext, created: NewOrder, expired
     const wonOrder = first ?? (await get(table, keys.order(orderId)));
     const wonState = second ?? (await get(table, keys.state(orderId)));
     if (wonOrder && isPresent(wonState)) return { order: orderOf(wonOrder), state: stateOf(wonState) };
+    // Either both records were removed meanwhile, or the retry below has lost another race.
     if (!wonOrder || expired) throw error;
     await leftoversIn(context).discard(wonOrder, nowSeconds());
     return putUnlessExists(context, created, wonOrder);

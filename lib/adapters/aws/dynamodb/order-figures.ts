@@ -108,8 +108,8 @@ const collectionOf = (at: number): string => collections.finished(dayOf(at));
 const minutePrefix = 'm';
 
 /**
- * Groups the counts by hour: one item holds the minutes of an hour. It is smaller than a kilobyte, so that an addition takes one write
- * unit.
+ * Groups the counts by hour: one item holds the minutes of an hour. Such an item is smaller than a kilobyte, so that an addition takes one
+ * write unit.
  */
 function hoursIn(finished: FinishedByMinute): ReadonlyMap<number, FinishedByMinute> {
   const hours = Map.groupBy(finished, ([minute]) => minute - (minute % hourMs));

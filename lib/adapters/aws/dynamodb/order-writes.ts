@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { StateHead } from '#ports/records';
 import type { Fence, Store } from '#ports/store';
-import { allOf, type Condition, endless, fencedBy } from './conditions.ts';
+import { allOf, type Condition, fencedBy, withoutExpiry } from './conditions.ts';
 import type { StoreContext } from './context.ts';
 import { newDocument } from './documents.ts';
 import { headChange, headOf, headProjection, type Item, stateItem, stateOf } from './items.ts';
@@ -42,7 +42,7 @@ type FencedWrite = (expiresAt: number | undefined, when: Condition) => Promise<A
 /** Writes a state with the expiry that it should have now, then gives the same expiry to the order's other records. */
 async function writeFenced(context: StoreContext, head: StateHead, when: Fence, write: FencedWrite, patchId?: string): Promise<Answer> {
   const { withRetries, isPresent } = context;
-  const rest = leftoversIn(context);
+  const leftovers = leftoversIn(context);
   // If the response to our write was lost, the retry is refused and finds our own write. That counts as written.
   const settled = (answer: Answer): Answer =>
     answer.outcome === 'refused' && patchId !== undefined && answer.current?.['patchId'] === patchId ? { outcome: 'written' } : answer;
@@ -52,15 +52,15 @@ async function writeFenced(context: StoreContext, head: StateHead, when: Fence, 
   const fence = fencedBy(when);
   // If the stored state has no expiry, one write suffices. Otherwise an order that continues must first remove the expiry of its other
   // records.
-  let answer = settled(await withRetries(() => write(expiresAt, expiresAt === undefined ? allOf(fence, endless) : fence)));
+  let answer = settled(await withRetries(() => write(expiresAt, expiresAt === undefined ? allOf(fence, withoutExpiry) : fence)));
   if (expiresAt === undefined && answer.outcome === 'refused' && isPresent(answer.current) && isAt(answer.current, when)) {
-    const isWhole = await rest.keep(head.orderId, head.rev);
-    answer = settled(await withRetries(() => write(undefined, isWhole ? fence : allOf(fence, endless))));
+    const isWhole = await leftovers.keep(head.orderId, head.rev);
+    answer = settled(await withRetries(() => write(undefined, isWhole ? fence : allOf(fence, withoutExpiry))));
   }
   if (answer.outcome === 'refused') return { outcome: 'refused', current: isPresent(answer.current) ? answer.current : null };
   // The caller may have ended meanwhile. It found this order still running, so it left the expiry to this write.
   if (due !== undefined && expiresAt === undefined && caller !== undefined && !(await keepsWhatItCalled(context, caller)))
-    await rest.release(head.orderId, due).catch(() => undefined);
+    await leftovers.release(head.orderId, due).catch(() => undefined);
   if (expiresAt !== undefined) await expireOtherRecords(context, { ...keys.state(head.orderId), rev: head.rev, expiresAt });
   return answer;
 }

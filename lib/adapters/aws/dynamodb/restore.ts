@@ -113,8 +113,8 @@ export async function copyItems(restoring: Restoring): Promise<number> {
 }
 
 /**
- * Erases the secrets again that were erased after the backup: the copy has brought them back. The tombstones are items of the table in use,
- * which a copy never removes. Resolves with the number of orders.
+ * Erases the secrets again that were erased after the backup, because the copy has brought them back: in orders, and in dead letters, which
+ * it deletes. A copy never removes tombstones from the table in use. Resolves with the number of orders.
  */
 export async function eraseAgain({ client, to }: Pick<Restoring, 'client' | 'to'>): Promise<number> {
   let erased = 0;

@@ -4,18 +4,24 @@ import { StoreRefusesError, StoreUnavailableError } from '#ports/errors';
 import { type Backoff, backoffMs } from '#ports/util/backoff';
 
 /**
- * Retries after conflicts. If two transactions, or a transaction and a write, meet at one item, DynamoDB accepts one. The SDK retries
- * throttled calls within its retry budget, but not conflicts, so each retry here is a new call.
+ * The most attempts after conflicts. If two transactions, or a transaction and a write, meet at one item, DynamoDB accepts one. The SDK
+ * retries throttled calls within its retry budget, but neither conflicts nor transactions that were canceled, so each retry here is a new
+ * call.
  */
 const conflictsMax = 8;
 const pauseMs: Backoff = { first: 20, longest: 500, jitter: [0, 1] };
 
-/** Causes of a canceled transaction that a retry may overcome. With any other cause, a retry is pointless. */
+/** Reasons for a canceled transaction that a retry may overcome. With any other reason, a retry is pointless. */
 const transient = new Set(['None', 'TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 const conflicts = new Set(['TransactionConflictException', 'TransactionInProgressException']);
 
 /** Errors that a person must fix: no table, no permission, no valid credentials. */
-const lasting = new Set(['ResourceNotFoundException', 'AccessDeniedException', 'UnrecognizedClientException', 'InvalidSignatureException']);
+const permanentErrors = new Set([
+  'ResourceNotFoundException',
+  'AccessDeniedException',
+  'UnrecognizedClientException',
+  'InvalidSignatureException',
+]);
 const throttledItems = new Set(['ThrottlingError', 'ProvisionedThroughputExceeded']);
 const throttles = new Set(['ThrottlingException', 'ProvisionedThroughputExceededException', 'RequestLimitExceeded']);
 const network = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
@@ -27,7 +33,7 @@ export interface RetryOptions {
 }
 
 /**
- * Does the work, and repeats it after a conflict with another transaction.
+ * Does the work, and repeats it after a conflict with another transaction, or after a transaction was canceled by throttling.
  *
  * @throws StoreRefusesError if DynamoDB will never accept the write.
  * @throws StoreUnavailableError if DynamoDB is unavailable: `fatal` if a person must fix it.
@@ -37,7 +43,7 @@ export async function withRetries<T>(work: () => Promise<T>, { clock, random = M
     try {
       return await work();
     } catch (error) {
-      if (!isConflict(error) || attempt >= conflictsMax) throw unavailable(error);
+      if (!isConflict(error) || attempt >= conflictsMax) throw storeErrorOf(error);
       await clock.sleep(backoffMs(pauseMs, attempt, random()));
     }
   }
@@ -55,11 +61,11 @@ function isConflict(error: unknown): boolean {
 }
 
 /** Converts failures of the store. Other errors, such as bugs and invalid records, stay as they are. */
-function unavailable(error: unknown): unknown {
+function storeErrorOf(error: unknown): unknown {
   const name = nameOf(error);
   if (isInvalid(error, name)) return new StoreRefusesError(`DynamoDB refuses the write: ${messageOf(error)}.`, { cause: error });
-  const refuses = lasting.has(name);
-  if (!refuses && !isPassing(error, name)) return error;
+  const refuses = permanentErrors.has(name);
+  if (!refuses && !isTemporary(error, name)) return error;
   // Errors of the table's KMS key look the same but are temporary, for example during a key change.
   const fatal = refuses && !/\bkms\b/i.test(messageOf(error));
   return new StoreUnavailableError(`DynamoDB ${refuses ? 'refuses this program' : 'is unavailable'}: ${messageOf(error)}.`, {
@@ -79,7 +85,7 @@ const isThrottle = (error: unknown, name: string): boolean =>
   throttles.has(name) ||
   (error instanceof TransactionCanceledException && (error.CancellationReasons ?? []).some(({ Code = '' }) => throttledItems.has(Code)));
 
-const isPassing = (error: unknown, name: string): boolean => {
+const isTemporary = (error: unknown, name: string): boolean => {
   const { code, $fault } = error as { code?: string; $fault?: string };
   return (
     throttles.has(name) || name === 'TimeoutError' || isConflict(error) || $fault === 'server' || (code !== undefined && network.has(code))

@@ -7,7 +7,7 @@ export interface Table {
   readonly table: string;
 }
 
-/** An index and its two sort attributes. Indexes are sparse and hold keys only: they propose orders, and the items decide. */
+/** An index and the attributes of its two keys. Indexes are sparse and hold keys only: they propose orders, and the items decide. */
 export interface IndexShape {
   readonly name: string;
   readonly partition: string;
@@ -23,7 +23,7 @@ export const indexes = {
    * cannot list them: it sorts by the next reminder, and keeps an order under `due` until its alert is sent.
    */
   inError: { name: 'in-error', partition: 'errorShard', sort: 'listedAt', sortType: 'S' },
-  /** Orders by client and day. Submissions have these attributes. They never change, so each entry is written once. */
+  /** Orders by client, by day and by reference. Submissions have these attributes. They never change, so each entry is written once. */
   byClient: { name: 'by-client', partition: 'clientDay', sort: 'listedAt', sortType: 'S' },
   byDay: { name: 'by-day', partition: 'dayShard', sort: 'listedAt', sortType: 'S' },
   byReference: { name: 'by-reference', partition: 'clientReference', sort: 'listedAt', sortType: 'S' },
@@ -33,7 +33,10 @@ export const indexes = {
   listC: { name: 'listC', partition: 'lc', sort: 'lcs', sortType: 'S' },
 } as const satisfies { readonly [name: string]: IndexShape };
 
-/** The expiry, in seconds since 1970. Only finished orders have it, and only with a configured retention. */
+/**
+ * The expiry, in seconds since 1970. Records of orders have it only when the order is finished, and only with a configured retention. Some
+ * documents, tallies and counts have it, too.
+ */
 export const expiryAttribute = 'expiresAt';
 
 const shapes: readonly IndexShape[] = Object.values(indexes);

@@ -8,7 +8,7 @@ import { get } from './reads.ts';
 import { isRefused } from './retry.ts';
 import type { Table } from './table.ts';
 
-/** The result of a conditional write. A lost race returns the winning item in the same request, or null if there is none. */
+/** The result of a conditional write. A lost race returns the winning item, or null if there is none. */
 export type Answer = { readonly outcome: 'written' } | { readonly outcome: 'refused'; readonly current: Item | null };
 
 /** Puts an item if `when` holds. Other errors of DynamoDB are thrown unchanged. */

@@ -23,12 +23,12 @@ export interface Failure {
 export async function inBatches<E extends { readonly Id?: string | undefined }>(
   clock: Clock,
   entries: readonly E[],
-  batches: (entries: readonly E[]) => readonly E[][],
+  split: (entries: readonly E[]) => readonly E[][],
   send: (batch: E[]) => Promise<readonly Failure[]>,
 ): Promise<void> {
   let open = entries;
   for (let attempt = 1; ; attempt++) {
-    const failures = (await allSettledOrThrow(batches(open).map(send))).flat();
+    const failures = (await allSettledOrThrow(split(open).map(send))).flat();
     if (failures.length === 0) return;
     const [first] = failures;
     const isHopeless = failures.some(({ SenderFault }) => SenderFault);

@@ -138,7 +138,7 @@ interface Receipt {
 
 const isReceipt = (receipt: string): boolean => receipt !== '';
 const receiptEntry = (ReceiptHandle: string, index: number): Receipt => ({ Id: String(index), ReceiptHandle });
-/** Whether a failed acknowledgment matters. A void receipt (`SenderFault`) does not: its message was redelivered, or is deleted. */
+/** Whether a failed acknowledgment or release matters. A void receipt (`SenderFault`) does not: its message was redelivered or deleted. */
 const isSerious = ({ SenderFault }: Failure): boolean => !SenderFault;
 
 /** Returns a signal that aborts a little later than another one. */
