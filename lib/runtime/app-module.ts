@@ -22,7 +22,7 @@ export async function importModule(path: string): Promise<{ readonly [name: stri
   }
 }
 
-/** Returns the module of an app: the file itself, or the `app.ts` of its folder. */
+/** Returns the module of an app: the file itself, or the `app.ts` or `app.js` of its folder. */
 const moduleOf = (path: string): string => [path, join(path, 'app.ts'), join(path, 'app.js')].find(isFile) ?? path;
 
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
@@ -46,8 +46,8 @@ function loadError(path: string, error: unknown): SetupError {
     );
   }
   const place = message.includes('\n  at ') ? undefined : placeOf(error);
-  const ended = place || /[.!?]$|\n/.test(message) ? message : `${message}.`;
-  return new SetupError(`Cannot load ${path}: ${ended}${place ? `\n  at ${place}` : ''}`, remedyFor(code, message));
+  const sentence = place || /[.!?]$|\n/.test(message) ? message : `${message}.`;
+  return new SetupError(`Cannot load ${path}: ${sentence}${place ? `\n  at ${place}` : ''}`, remedyFor(code, message));
 }
 
 /** Says how to write an import whose file does not exist. Node.js, unlike a bundler, adds no file extension. */

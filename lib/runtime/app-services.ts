@@ -27,7 +27,7 @@ export interface AppServices {
   stop(): Promise<void>;
   /** Notifies the app that the process stops because of an error. */
   failed(error: unknown): void;
-  /** Resolves when all work of listeners and services is done. Lambda freezes unfinished work after a run. */
+  /** Resolves when all listeners have run and all alerts about services are published. Lambda freezes unfinished work after a run. */
   settled(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export function createAppServices({ app, services = [], hostId, role, ports, emi
     if (listener) track(Promise.resolve(detail).then(listener), 'app listener failed', { event });
   }
 
-  const told: { readonly [E in keyof SystemEvents]: (detail: SystemEvents[E]) => void } = {
+  const listeners: { readonly [E in keyof SystemEvents]: (detail: SystemEvents[E]) => void } = {
     workflowTerminated: ({ orderId, record: { workflow, fault } }) => tell('workflowTerminated', { orderId, workflow, fault }),
     servicesExceptionNotHandled: (detail) => tell('servicesExceptionNotHandled', detail),
     // Listeners of the app do not get this event: only the host on one machine shows it, to the developer.
@@ -50,7 +50,7 @@ export function createAppServices({ app, services = [], hostId, role, ports, emi
   };
   const emit: Emit = (event, detail) => {
     others?.(event, detail);
-    told[event](detail);
+    listeners[event](detail);
   };
 
   const runtimeFor = ({ name }: RuntimeService, submit: ServiceRuntime['submit']): ServiceRuntime => ({

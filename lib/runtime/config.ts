@@ -18,7 +18,7 @@ const namesWithPorts = z
   .regex(/^[A-Za-z0-9.-]+(:\d{1,5})?( *, *[A-Za-z0-9.-]+(:\d{1,5})?)*$/, 'expected host names, some with a port, separated by commas')
   .transform((value) => value.split(',').map((name) => name.trim().toLowerCase()));
 
-/** Every variable of the configuration, with its default for one machine. */
+/** The variables of `Config`, each with its default for one machine. */
 const Environment = z.object({
   PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
   HOST: z.string().min(1).default('127.0.0.1'),
@@ -89,13 +89,13 @@ export interface Config {
   readonly retentionMs: number | undefined;
   /** The destinations of messages for people. */
   readonly notify: {
-    /** The destination of groups that have none of their own. */
+    /** The webhook of groups that have no destination of their own. */
     readonly url: string | undefined;
     /** The credential that signs for `url`. */
     readonly credential: string;
-    /** The only hosts to which messages go, some with a port. */
+    /** The only hosts to which webhooks are sent, some with a port. The host of `url` is one of them. */
     readonly hosts: readonly string[];
-    /** The topic of SNS for groups that have no destination. */
+    /** The topic of SNS of groups that have no destination of their own, and of destinations that name none. */
     readonly topicArn: string | undefined;
   };
   /** The address of the console in messages, without a slash at its end. */

@@ -86,7 +86,7 @@ async function open({ app, create, environment }: LambdaOptions, telemetry: Tele
   const opened = openAws(readAwsConfig(environment), { clock, retentionMs: config.retentionMs });
   const { store, queues, publisher, keys, consumers, auditLog } = opened;
   const ports = { store, queues, publisher, keys, consumers, auditLog, clock, telemetry };
-  const issuer = readIssuer(environment) ?? nobody;
+  const issuer = readIssuer(environment) ?? noIssuer;
   const hostId = newHostId();
   const services = createAppServices({ app, hostId, role: environment['REDRESS_ROLE'] ?? 'lambda', ports });
   const cursorKey = await cursorKeyIn(environment);
@@ -118,7 +118,7 @@ function traceOf(environment: Environment): LogFields {
 }
 
 /** The issuer for functions that take no tokens: no token is valid for it. */
-const nobody: Issuer = { issuer: 'none', audience: 'none', keys: { keys: [] } };
+const noIssuer: Issuer = { issuer: 'none', audience: 'none', keys: { keys: [] } };
 
 /** Reads the key with which all instances of the API sign list cursors. Other functions create no cursors and may not read this key. */
 async function cursorKeyIn(environment: Environment): Promise<Uint8Array> {

@@ -8,7 +8,7 @@ export interface PassesOptions {
   readonly stopping: AbortSignal;
 }
 
-/** Repeats passes until their time is over, and returns the result of the last one. */
+/** Repeats passes until their time is over or `stopping` aborts, and returns the result of the last one. */
 export async function repeatPasses<T>(pass: () => Promise<T>, { repeatForMs, periodMs, clock, stopping }: PassesOptions): Promise<T> {
   const until = clock.now() + repeatForMs;
   for (;;) {

@@ -76,7 +76,7 @@ export type OnRest = (rest: OrderAtRest) => void;
 
 /** Events of the system for the host. */
 export interface SystemEvents {
-  /** An order is blocked because its fault has no handler (WF). */
+  /** An order is blocked because its fault has no handler. */
   workflowTerminated: { readonly orderId: string; readonly record: StateRecord };
   /** A runtime service failed for one instance, or reported an exception (WF: ServicesExceptionNotHandled). */
   servicesExceptionNotHandled: { readonly service: string; readonly orderId?: string; readonly error: unknown };

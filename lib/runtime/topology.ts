@@ -40,7 +40,7 @@ export interface NotifierTask {
   readonly repeatForMs?: number;
 }
 
-/** A schedule of a function. The configuration sets the period of the supervisor's passes. */
+/** A schedule of a function. `supervisor period`: the interval that the configuration sets for the passes of the supervisor. */
 export interface Schedule {
   readonly input: SupervisorTask | BulkTask | NotifierTask;
   readonly everyMs: number | 'supervisor period';
@@ -60,7 +60,7 @@ export interface FunctionSpec {
   readonly trigger: 'http' | 'queue' | 'schedule';
   /** The longest time of one run. */
   readonly timeoutMs: number;
-  /** The turn in which the host stops it: 1 for the sources of new work, then 2 for the scheduler and the dead letters. */
+  /** The stage of the shutdown in which the host stops it: 1 for the sources of new work, 2 for the scheduler and the dead letters. */
   readonly stopsIn: 1 | 2;
 }
 
@@ -140,7 +140,7 @@ export const replyQueuesOf = (app: Cast): readonly string[] => [
   ...(hasCalls(app.workflows) ? [queueNames.callReplies] : []),
 ];
 
-/** Returns the channels that the overview shows, by name: the queue pairs of agents, and the engine's own queues. */
+/** Returns the channels that the overview shows, by name: queue pairs of agents, queues of consumers, and the engine's own queues. */
 export function watchedChannelsOf(app: Cast): readonly WatchedChannel[] {
   const queues = topologyOf(app).flatMap(({ sources }) => sources.map(({ queue }) => queue));
   const byChannel = Map.groupBy(new Set(queues.filter((queue) => !isDeadLetterQueue(queue))), channelOf);

@@ -13,7 +13,7 @@ export interface Experiments extends Pick<Chaos, 'list' | 'faultsFor' | 'start' 
   readonly active: () => readonly Fault[];
 }
 
-/** Keeps the experiments of this process. They end with it. */
+/** Keeps the experiments of this process. They end with the process. */
 export function createExperiments(clock: Clock, interrupt: () => void): Experiments {
   let known: readonly Experiment[] = [];
   const acting = new Map<string, Fault>();

@@ -26,7 +26,7 @@ export interface Fault {
   /** Whether the scheduler dies now: after the writes of a run, before its acknowledgement. */
   kills?(): boolean;
   /** Whether the scheduler starts again before this run. */
-  startsAnew?(): boolean;
+  restarts?(): boolean;
 }
 
 /** The values from which a fault of an experiment is created. */

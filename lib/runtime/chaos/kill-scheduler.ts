@@ -40,9 +40,10 @@ export const killScheduler: CreateFault = ({ ms, clock, happened, interrupt }) =
         happened(0, { orderId: aboutOf(first?.body ?? '').orderId });
         interrupt();
       }
+      // Runs that had begun before the kill die, too.
       return true;
     },
-    startsAnew() {
+    restarts() {
       if (life !== 'none' || clock.now() < awayUntil) return false;
       life = 'next';
       happened(1);

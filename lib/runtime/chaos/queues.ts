@@ -32,7 +32,7 @@ export function faultyQueues(queues: Queues, active: () => readonly Fault[], clo
   }
 
   /** Passes each delivery to the faults, and keeps a copy if a fault wants a second delivery. */
-  function looked(queue: string, messages: readonly Received[]): readonly Received[] {
+  function observed(queue: string, messages: readonly Received[]): readonly Received[] {
     for (const message of messages) {
       open.set(message.receipt, message);
       const isAgain = active().filter((fault) => fault.delivered?.(queue, message) === 'again').length > 0;
@@ -56,14 +56,14 @@ export function faultyQueues(queues: Queues, active: () => readonly Fault[], clo
       if (active().length === 0) open.clear();
       const kept = copies.get(queue);
       copies.delete(queue);
-      if (kept) return looked(queue, kept);
+      if (kept) return observed(queue, kept);
       if (isSilent(queue)) {
         await silence(queue, options.waitMs, options.signal);
         return [];
       }
       const receive = (signal: AbortSignal) => queues.receive(queue, { ...options, signal });
       const messages = await interruptible(receive, waiting, options.signal);
-      return active().length === 0 ? messages : looked(queue, messages);
+      return active().length === 0 ? messages : observed(queue, messages);
     },
     async acknowledge(queue, receipts) {
       await queues.acknowledge(queue, receipts);
@@ -76,7 +76,7 @@ export function faultyQueues(queues: Queues, active: () => readonly Fault[], clo
   };
 }
 
-/** Runs a receive that ends with the signal of its caller, or when it is interrupted. */
+/** Runs a receive that ends when the signal aborts, or when it is interrupted. */
 async function interruptible<T>(
   receive: (signal: AbortSignal) => Promise<T>,
   waiting: Set<AbortController>,

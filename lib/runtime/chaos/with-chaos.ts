@@ -23,23 +23,23 @@ export function withChaos(options: HostOptions, samples: () => ReadonlyMap<strin
   return {
     ...options,
     ports: { ...ports, queues, store, chaos: { ...experiments, agents, samples } },
-    load: mortalScheduler(load, active),
+    load: killableScheduler(load, active),
     definitions: faultyServices(definitions, active),
   };
 }
 
 /** Loads the functions, with a scheduler that an experiment may kill. */
-const mortalScheduler =
+const killableScheduler =
   (load: LoadFunction, active: () => readonly Fault[]): LoadFunction =>
   async (file) => {
     const loaded = await load(file);
     if (file !== 'scheduler') return loaded;
     return {
       create(context) {
-        const born = () => loaded.create(context) as (event: SQSEvent, invocation: unknown) => unknown;
-        let handle = born();
+        const create = () => loaded.create(context) as (event: SQSEvent, invocation: unknown) => unknown;
+        let handle = create();
         return async (event: SQSEvent, invocation: unknown) => {
-          if (active().some((fault) => fault.startsAnew?.())) handle = born();
+          if (active().some((fault) => fault.restarts?.())) handle = create();
           const handled = await handle(event, invocation);
           // The queue gets no answer, so it delivers the messages of this run again.
           if (active().some((fault) => fault.kills?.())) throw new Error('An experiment has killed the scheduler after this run.');

@@ -33,8 +33,8 @@ const lookEveryMs = 50;
 const noIssuer = { issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } }, cursorKey: new Uint8Array(32) };
 
 /**
- * Handles the messages of one consumer in this process until its queue has been empty for `idleMs` (PM). Other processes of the system may
- * run meanwhile, or not.
+ * Handles the messages of one consumer in this process until its queue has been empty for `idleMs`. Other processes of the system may run
+ * meanwhile, or not.
  *
  * @throws SetupError if the app has no such consumer.
  */
@@ -78,7 +78,7 @@ const heard = (queues: Queues, watched: string, report: () => void): Queues => (
   },
 });
 
-/** Returns the number of messages of a queue, including those that are at work or wait for their next delivery. */
+/** Returns the number of messages of a queue, including those that are being handled or wait for their next delivery. */
 async function waiting(queues: Pick<Queues, 'depth'>, queue: string): Promise<number> {
   const { visible, inFlight, delayed } = await queues.depth(queue);
   return visible + inFlight + delayed;

@@ -52,7 +52,7 @@ export function startEventSource(
     waiting = new AbortController();
   });
 
-  /** The receives that wait, and the messages at work. */
+  /** The numbers of receives that wait, and of messages that are being processed. */
   const load = { receiving: 0, messages: 0 };
   const messagesMax = source.concurrency * source.batchSize;
   const running = new Set<Promise<void>>();
@@ -70,12 +70,12 @@ export function startEventSource(
       .finally(() => (load.receiving -= 1));
     if (messages.length === 0) return;
     load.messages += messages.length;
-    // One slow message holds its whole batch. So another batch may begin while fewer messages are at work than the full batches would hold.
+    // One slow message holds its whole batch. So another batch begins while the running batches have fewer messages than they could hold.
     if (load.receiving === 0 && load.messages < messagesMax && !stopping.signal.aborted) start(true);
     try {
       // The channel may have been closed during the receive.
       if (await gate.isShut(source.queue)) await queues.release(source.queue, receiptsOf(messages), 0);
-      else await settle(source, messages, await processed(source, messages, handler, ports), { queues, stopping: stopping.signal });
+      else await acknowledge(source, messages, await processed(source, messages, handler, ports), { queues, stopping: stopping.signal });
     } finally {
       load.messages -= messages.length;
     }
@@ -107,8 +107,8 @@ export function startEventSource(
   };
 }
 
-/** Acknowledges the processed messages of a batch. */
-async function settle(
+/** Acknowledges the processed messages of a batch. If the host stops, it releases the other messages. */
+async function acknowledge(
   { queue }: QueueSource,
   messages: readonly Received[],
   done: readonly string[],
@@ -116,20 +116,20 @@ async function settle(
 ): Promise<void> {
   await queues.acknowledge(queue, done);
   if (!stopping.aborted || done.length === messages.length) return;
-  // The host stops before these were processed: release them, so that another host receives them at once.
+  // Another host receives the released messages at once.
   const open = receiptsOf(messages).filter((receipt) => !done.includes(receipt));
   await queues.release(queue, open, 0);
 }
 
-/** Returns the receipts of processed messages. The others become visible again after their timeout. */
+/** Returns the receipts of the processed messages. The other messages become visible again after their timeout. */
 async function processed(
   source: QueueSource,
   messages: readonly Received[],
   handler: QueueHandler,
   ports: Ports,
 ): Promise<readonly string[]> {
-  const atWork = new AbortController();
-  keepInvisible(source, messages, atWork.signal, ports).catch(() => undefined);
+  const handling = new AbortController();
+  keepInvisible(source, messages, handling.signal, ports).catch(() => undefined);
   try {
     const response = await handler(queueEvent(source.queue, messages));
     const failed = new Set(response?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
@@ -138,7 +138,7 @@ async function processed(
     ports.telemetry.log('error', 'function failed', { queue: source.queue, error });
     return [];
   } finally {
-    atWork.abort(answered);
+    handling.abort(answered);
   }
 }
 

@@ -49,7 +49,7 @@ export async function startFunctions(
     sources[spec.stopsIn].push(...spec.sources.map((source) => startEventSource(source, onQueue, { ...loop, queues, gate })));
     if (spec.trigger === 'http' && http) entrance = await startHttp(onHttp, { ...http, telemetry, authenticate: bearerCheck(system) });
     for (const { input, everyMs } of spec.schedules) {
-      // The supervisor runs at once: a host that restarts more often than once in a period must still find overdue orders.
+      // Functions with the period of the supervisor run at once: a host that restarts within each period must still find overdue orders.
       const period =
         everyMs === 'supervisor period' ? { periodMs: config.supervisorPeriodMs } : { periodMs: everyMs, firstAfterMs: everyMs };
       schedules.push(startSchedule(() => onSchedule(input), period, loop));

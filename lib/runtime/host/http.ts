@@ -82,7 +82,7 @@ const isHangUp = (error: unknown, { complete }: IncomingMessage): boolean =>
 /** Returns the Host header without its port; a client without the header counts as local. */
 const hostnameIn = (header: string | undefined): string => (header ?? 'localhost').replace(/:\d+$/, '').toLowerCase();
 
-/** Refuses a call without its function, and without reading its body. */
+/** Refuses a call before its function gets it, and without reading its body. */
 function refuse(problem: 'forbidden' | 'unavailable', { url = '/' }: IncomingMessage, response: ServerResponse): void {
   const headers = { 'content-type': 'application/problem+json', 'cache-control': 'no-store', connection: 'close' };
   response.writeHead(problems[problem].status, { ...headers, ...(problem === 'unavailable' ? unavailable.headers : {}) });
@@ -133,7 +133,10 @@ const credentialOf = ({ method = '', headers }: IncomingMessage): string | null 
 const isBodiless = ({ headers }: IncomingMessage): boolean =>
   Number(headers['content-length'] ?? 0) === 0 && headers['transfer-encoding'] === undefined;
 
-/** Returns the body, or undefined if it is too large. Reads and drops the rest, because an unread body destroys the connection. */
+/**
+ * Returns the body, or undefined if it is too large: at once if its Content-Length says so. Without this header, the rest is read and
+ * dropped, because an unread body destroys the connection.
+ */
 function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   if (Number(request.headers['content-length'] ?? 0) > bodyBytesMax) return Promise.resolve(undefined);
   return new Promise((resolve, reject) => {

@@ -3,7 +3,7 @@ import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { acquireLease, type Lease, type LockPolicy, lockPolicyAdvice } from '#roles/scheduler/lease';
 
-/** The leases that a host has taken. It renews each one until the lease is released or the host has drained. */
+/** The leases that a host has taken. It renews each one until the lease is released, a renewal fails, or the host has drained. */
 export interface HostLeases {
   hold(orderId: string, leaseMs?: number): Promise<Lease | undefined>;
   releaseAll(): Promise<void>;

@@ -63,14 +63,14 @@ interface RunOptions {
 
 async function run(app: App, { config, issuer, environment, startedAt }: RunOptions): Promise<void> {
   const clock = systemClock;
-  const isForPrograms = config.adapters === 'aws' || environment['LOG_FORMAT'] === 'json';
+  const isMachineReadable = config.adapters === 'aws' || environment['LOG_FORMAT'] === 'json';
   const telemetry = createTelemetry({
     level: config.logLevel,
     placeOf,
-    auditLines: isForPrograms,
-    format: isForPrograms ? 'json' : 'text',
+    auditLines: isMachineReadable,
+    format: isMachineReadable ? 'json' : 'text',
   });
-  // A signal during the start ends the process at once: there is nothing to drain yet.
+  // SIGTERM or SIGINT during the start ends the process at once: there is nothing to drain yet.
   let stop = async (code: number): Promise<void> => process.exit(code);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(0));
   const definitions = loadDefinitions(app);
@@ -166,14 +166,14 @@ const missingVariables = ({ variables = [] }: LocalTrial = {}): readonly string[
 
 const stopMs = 9_500;
 
-/** Drains once, however many signals come, and ends the process within `stopMs` even if the drain hangs. */
+/** Drains once, however often it is called, and ends the process within `stopMs` even if the drain hangs. */
 function stopOnce(drain: () => Promise<void>): (code: number) => Promise<void> {
   let stopping = false;
   return async (code) => {
     if (stopping) return;
     stopping = true;
     setTimeout(() => process.exit(code), stopMs).unref();
-    // If a part cannot drain because its store is unavailable, the next start recovers the work.
+    // If a part cannot drain because its store is unavailable, the next start continues the work.
     await drain().catch((error: unknown) => complain(`stopped without draining: ${(error as Error).message}`));
     process.exit(code);
   };

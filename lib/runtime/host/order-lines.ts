@@ -15,7 +15,7 @@ export interface OrderLinesOptions {
 export interface OrderLines {
   /** Prints a line about an order that is blocked or has ended, or counts it for the next summary. */
   show(rest: OrderAtRest): void;
-  /** Prints the summary of what was counted last. */
+  /** Prints the summary of the orders that were counted since the last summary. */
   stop(): void;
 }
 

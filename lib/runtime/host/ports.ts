@@ -11,7 +11,7 @@ export interface OpenPorts extends Pick<Ports, 'store' | 'queues' | 'publisher' 
   readonly isHere: boolean;
   /** Whether the store was just created. */
   readonly isNew: boolean;
-  /** The instruction for a person when the store is lost. */
+  /** The advice to a person when the store is lost. */
   readonly remedy: string;
   /** Calls the listener when the store is lost, if the port detects it before the next use. */
   onGone?(listener: (error: unknown) => void): void;

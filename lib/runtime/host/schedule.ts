@@ -12,9 +12,9 @@ export interface LoopOptions {
   readonly onFatal: (error: unknown) => void;
 }
 
-/** A task that a host runs periodically. */
+/** Work that a host repeats. */
 export interface Schedule {
-  /** Runs the task once, now. */
+  /** Does the work once, now. */
   run(): Promise<unknown>;
   /** Resolves after the last run, when the host stops. */
   readonly ended: Promise<void>;
@@ -25,7 +25,7 @@ export interface Period {
   readonly firstAfterMs?: number;
 }
 
-/** Runs a task once in each period. A failed run is logged, and the next one follows. */
+/** Repeats work with a pause of one period after each run. A failed run is logged, and the next one follows. */
 export function startSchedule(
   run: () => Promise<unknown>,
   { periodMs, firstAfterMs = 0 }: Period,

@@ -17,7 +17,7 @@ export function framesOf(error: unknown): readonly string[] {
   return shown.slice(0, framesMax).map((line) => line.trim().replaceAll('file://', ''));
 }
 
-/** Returns the first line of an error's stack that lies in the app; undefined if none does. */
+/** Returns the first line of an error's stack that lies in the app, or else in its packages; undefined if none does. */
 export function placeOf(error: unknown): string | undefined {
   const [first] = framesOf(error);
   return first === undefined ? undefined : ` ${first}`;

@@ -21,14 +21,14 @@ export interface TroublePrinterOptions {
   readonly print: (text: string) => void;
 }
 
-/** Number of causes that the printer remembers. */
-const causesMax = 1_000;
+/** The most texts that a printer remembers. Then `createTroublePrinter` forgets all, and `functionErrorPrinter` prints no more. */
+const rememberedMax = 1_000;
 
-/** Returns a function that shows errors of operations to a developer. It prints each cause once, and each of its consequences once. */
+/** Returns a function that shows errors of operations to a developer. It prints the details of an error once, and each consequence once. */
 export function createTroublePrinter({ store, definitions, print }: TroublePrinterOptions): (trouble: Trouble) => Promise<void> {
   const printed = new Set<string>();
   const isNew = (key: string): boolean => {
-    if (printed.size >= causesMax) printed.clear();
+    if (printed.size >= rememberedMax) printed.clear();
     return !printed.has(key) && printed.add(key) !== undefined;
   };
 
@@ -61,7 +61,7 @@ export function functionErrorPrinter(print: (text: string) => void): FunctionErr
       ...framesOf(error).map((frame) => `    ${frame}`),
     ];
     const key = text.join('\n      ');
-    if (printed.has(key) || printed.size >= causesMax) return;
+    if (printed.has(key) || printed.size >= rememberedMax) return;
     printed.add(key);
     print(printableLines(key));
   };
@@ -80,7 +80,7 @@ function causeOf(trouble: Trouble): string {
   return trouble.what === 'was refused' ? (faultIn(trouble.result)?.message ?? '') : '';
 }
 
-/** Returns the consequence of an error without times, so that the same consequence of a cause is printed once. */
+/** Returns the consequence of an error without times, so that the same consequence of an error is printed once. */
 function followingOf(trouble: Trouble): string {
   if (trouble.what !== 'threw') return '';
   return trouble.next.does === 'replies' ? `replies ${faultIn(trouble.next.result)?.type}` : trouble.next.does;

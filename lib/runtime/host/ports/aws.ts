@@ -45,21 +45,21 @@ type Addresses = { readonly [Service in keyof AwsClients]: () => string };
 
 /** Returns the missing parts by name and address, with one call for the table, the bus and each queue. */
 async function missingOf(clients: AwsClients, { table, queuePrefix, bus }: AwsConfig, wanted: readonly string[], at: Addresses) {
-  const isQueue = (name: string) =>
-    isThere('SQS', at.sqs, () => clients.sqs.send(new GetQueueUrlCommand({ QueueName: queuePrefix + name })));
-  const [description, isBus, ...areQueues] = await Promise.all([
-    isThere('DynamoDB', at.dynamodb, () => clients.dynamodb.send(new DescribeTableCommand({ TableName: table }))),
-    isThere('EventBridge', at.eventbridge, () => clients.eventbridge.send(new DescribeEventBusCommand({ Name: bus }))),
-    ...wanted.map(isQueue),
+  const findQueue = (name: string) =>
+    lookUp('SQS', at.sqs, () => clients.sqs.send(new GetQueueUrlCommand({ QueueName: queuePrefix + name })));
+  const [description, foundBus, ...foundQueues] = await Promise.all([
+    lookUp('DynamoDB', at.dynamodb, () => clients.dynamodb.send(new DescribeTableCommand({ TableName: table }))),
+    lookUp('EventBridge', at.eventbridge, () => clients.eventbridge.send(new DescribeEventBusCommand({ Name: bus }))),
+    ...wanted.map(findQueue),
   ]);
   const has = new Set(description?.Table?.GlobalSecondaryIndexes?.map(({ IndexName }) => IndexName));
   const lacking = Object.values(indexes).filter(({ name }) => !has.has(name));
-  const queuesMissing = wanted.filter((_, index) => !areQueues[index]).map((name) => queuePrefix + name);
+  const queuesMissing = wanted.filter((_, index) => !foundQueues[index]).map((name) => queuePrefix + name);
   return [
     ...(description ? [] : [`the table ${table} at ${at.dynamodb()}`]),
     ...(description && lacking.length > 0 ? [`the indexes ${lacking.map(({ name }) => name).join(', ')} of the table ${table}`] : []),
     ...(queuesMissing.length > 0 ? [`the queues ${shortened(queuesMissing)} at ${at.sqs()}`] : []),
-    ...(isBus ? [] : [`the bus ${bus} at ${at.eventbridge()}`]),
+    ...(foundBus ? [] : [`the bus ${bus} at ${at.eventbridge()}`]),
   ];
 }
 
@@ -70,7 +70,7 @@ const shortened = (names: readonly string[]): string =>
 const absences = new Set(['ResourceNotFoundException', 'QueueDoesNotExist']);
 
 /** Returns the service's description of a resource, or undefined if it does not exist. */
-async function isThere<T>(service: string, at: () => string, ask: () => Promise<T>): Promise<T | undefined> {
+async function lookUp<T>(service: string, at: () => string, ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask();
   } catch (error) {
