@@ -70,7 +70,7 @@ const isMatched = (path: string, pattern: string): boolean =>
 
 /** Creates the function that turns the outcome of a request into a response, and logs and counts it. */
 function createServing({ clock, telemetry }: ApiOptions) {
-  /** Turns an outage or a bug into a problem. Only the log has the cause. */
+  /** Turns an unreadable record, an outage or a bug into a problem. Only the log has the error of an outage or a bug. */
   async function withoutOutage(work: Work, requestId: string): Promise<Answer | Refusal> {
     try {
       return await work(requestId);

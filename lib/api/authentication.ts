@@ -5,7 +5,10 @@ import { type Claims, type ReadClaims, standardClaims } from './claims.ts';
 /** The issuer whose tokens the API accepts. */
 export interface Issuer {
   readonly issuer: string;
-  /** The audience that its tokens must name; one of several is enough. A token for another audience counts only if its app client is registered. */
+  /**
+   * The audience that its tokens must name; one of several is enough. A token for another audience counts only if its app client is
+   * registered.
+   */
   readonly audience: string | readonly string[];
   /** A key set, or a function that finds a key: `createRemoteJWKSet(…)`. */
   readonly keys: JSONWebKeySet | JWTVerifyGetKey;
@@ -76,8 +79,8 @@ export function createAuthentication(
   async function verify(token: string, now: number): Promise<Authentication> {
     const payload = await payloadOf(token, now);
     if (typeof payload === 'string') return { outcome: payload };
-    const said = claims(payload);
-    const admitted = said && (await admittedClaims(said));
+    const claimed = claims(payload);
+    const admitted = claimed && (await admittedClaims(claimed));
     const caller = admitted && callerOf(payload, admitted);
     if (!caller) return { outcome: 'refused' };
     const known: Authentication = { outcome: 'known', caller };
@@ -86,15 +89,15 @@ export function createAuthentication(
   }
 
   /**
-   * Returns the claims with the client of the app client. A token for another audience is admitted only by the registration of its app
-   * client, and then keeps only the role `client`: its other roles may be meant for other systems of the same issuer.
+   * Returns the claims with the client for which the app client acts. A token for another audience is admitted only by the registration of
+   * its app client, and then keeps only the role `client`: its other roles may be meant for other systems of the same issuer.
    */
-  async function admittedClaims(said: Claims): Promise<Claims | undefined> {
-    const { appClient } = said;
+  async function admittedClaims(claimed: Claims): Promise<Claims | undefined> {
+    const { appClient } = claimed;
     const registered = appClient === undefined ? undefined : await clientOfApp(appClient);
-    const client = appClient === undefined ? said.client : (registered ?? appClients?.get(appClient));
-    if (isFor(audience, said)) return { ...said, client };
-    return registered === undefined ? undefined : { ...said, client, roles: [said.roles].flat().filter((role) => role === 'client') };
+    const client = appClient === undefined ? claimed.client : (registered ?? appClients?.get(appClient));
+    if (isFor(audience, claimed)) return { ...claimed, client };
+    return registered === undefined ? undefined : { ...claimed, client, roles: [claimed.roles].flat().filter((role) => role === 'client') };
   }
 
   function remember(token: string, known: Authentication, until: number): void {

@@ -11,7 +11,7 @@ interface StepView {
 /** The list in which a client can read omitted outputs and steps, page by page. */
 const historyOf = (orderId: string): string => `/orders/${orderId}/history`;
 
-/** Returns the steps that fit into one response: omits outputs first, then closed steps. */
+/** Returns the steps that fit into one response: omits outputs beyond their limit, and closed steps beyond the limit of steps. */
 export function boundedSteps<S extends StepView>(orderId: string, steps: readonly S[]) {
   const readAt = historyOf(orderId);
   const left = { outputs: answerLimits.outputs as number, steps: answerLimits.steps as number };

@@ -30,7 +30,7 @@ export async function listChannels({ api, caller, query }: Call<z.output<typeof 
 /** Closes a channel: functions stop consuming its queue until an operator opens it. */
 export const closeOne = (call: Call<unknown, unknown, z.output<typeof ChannelCloseBody>>): Promise<Answer | Refusal> => {
   const { reason } = call.body;
-  return turn(call, { to: 'closed', reason }, (name, beside) =>
+  return changeState(call, { to: 'closed', reason }, (name, beside) =>
     closeChannel(name, shutQueueOf(name, call.api.definitions), changeOf(call, reason), call.api.store, beside),
   );
 };
@@ -38,22 +38,22 @@ export const closeOne = (call: Call<unknown, unknown, z.output<typeof ChannelClo
 /** Opens a channel: the messages that waited are released in order of arrival. */
 export const openOne = (call: Call<unknown, unknown, z.output<typeof ChannelOpenBody>>): Promise<Answer | Refusal> => {
   const { canary = false, reason = 'opened by an operator' } = call.body;
-  return turn(call, { to: 'open', reason, ...(canary ? { canary } : {}) }, (name, beside) =>
+  return changeState(call, { to: 'open', reason, ...(canary ? { canary } : {}) }, (name, beside) =>
     openChannel(name, { ...changeOf(call, reason), canary: canary && hasBreaker(name, call.api.definitions) }, call.api.store, beside),
   );
 };
 
 const changeOf = ({ api, caller }: Pick<Call, 'api' | 'caller'>, reason: string) => ({ by: caller.subject, reason, now: api.clock.now() });
 
-interface Turn {
+interface StateChange {
   readonly to: ChannelState['state'];
   readonly reason: string;
   readonly canary?: true;
 }
 
-async function turn(
+async function changeState(
   call: Call,
-  { to, reason, ...more }: Turn,
+  { to, reason, ...more }: StateChange,
   work: (name: string, beside: Beside) => Promise<ChangeOutcome>,
 ): Promise<Answer | Refusal> {
   const { api, caller, requestId, name } = call;

@@ -34,7 +34,7 @@ export interface Sample {
   readonly workflow?: string;
 }
 
-/** Injects faults into a host on the machine of its operator. Only that host has it. */
+/** Injects faults into a host on the machine of its operator. No other host has this port. */
 export interface Chaos {
   readonly agents: readonly string[];
   /** Sample orders of the app, by name. */
@@ -44,7 +44,7 @@ export interface Chaos {
   faultsFor(agent: string): readonly { readonly kind: Experiment['kind']; readonly seconds: number; readonly steps: readonly string[] }[];
   /** Starts an experiment. Returns undefined if an earlier one of this kind is not over. */
   start(fault: z.output<typeof ChaosBody>, by: string): Experiment | undefined;
-  /** Adds orders that were submitted for an experiment. */
+  /** Sets the orders that were submitted for an experiment. */
   submitted(id: string, orders: readonly string[]): Experiment | undefined;
   /** Ends the fault; undefined if there is no such experiment. */
   stop(id: string): Experiment | undefined;

@@ -43,9 +43,9 @@ export const cognitoClaims: ReadClaims = ({
   );
   if (use === 'id') return { audience: aud, roles: named, client, groups: teams };
   if (use !== 'access' || typeof appClient !== 'string') return undefined;
-  // Scopes describe a program. A user who signed in to the program has the roles of their groups alone.
-  const isOfProgram = sub === appClient;
-  return { audience: appClient, roles: isOfProgram ? [...named, ...rolesIn(scope)] : named, client: undefined, groups: teams, appClient };
+  // Scopes describe an app client. A user who signed in through the app client has the roles of their groups alone.
+  const isOfAppClient = sub === appClient;
+  return { audience: appClient, roles: isOfAppClient ? [...named, ...rolesIn(scope)] : named, client: undefined, groups: teams, appClient };
 };
 
 /** The prefix of the user pool's groups that are teams. The others are roles. */

@@ -3,7 +3,7 @@ import { signalName } from '#core/activities/wait-for';
 import type { Json } from '#core/data/json';
 import { callKey } from '#roles/operator/idempotency';
 import type { Decision } from '#roles/operator/instruction';
-import { answerTo, carryOutDecision } from './instructions.ts';
+import { answerTo, carryOutAudited } from './instructions.ts';
 import { withLastDecision } from './last-decision.ts';
 import { visibleOrder } from './orders.ts';
 import { badParameter, conflict, isRefusal, type Refusal, refuse } from './problem.ts';
@@ -17,7 +17,7 @@ type CallFromOutside<Body = unknown> = Call<unknown, z.output<typeof KeyHeaders>
 export async function cancelOrder(call: CallFromOutside<z.output<typeof CancelBody>>): Promise<Answer | Refusal> {
   const { caller, body } = call;
   if (!(await visibleOrder(call))) return refuse('not-found');
-  return decide(call, { kind: 'cancel', by: caller.subject, reason: body.reason }, { kind: 'cancel', reason: body.reason });
+  return carryOut(call, { kind: 'cancel', by: caller.subject, reason: body.reason }, { kind: 'cancel', reason: body.reason });
 }
 
 /** Sends a signal to an order. The order keeps it until an activity waits for it. */
@@ -27,32 +27,33 @@ export async function signalOrder(call: CallFromOutside): Promise<Answer | Refus
   if (!signalName.test(name))
     return badParameter('/name', 'bad-name', 'name: expected a letter, then letters, digits, "-" and "_", at most 64 characters.');
   const signal = { kind: 'signal', name, payload: call.body as Json } as const;
-  return decide(call, signal, signal);
+  return carryOut(call, signal, signal);
 }
 
-/** Refuses a decision that the order does not allow any more. An operator also reads who decided before. */
+/** Refuses a cancellation or a signal that the order does not allow any more. An operator also reads who decided before. */
 async function tooLate({ api, caller, id }: CallFromOutside, refusals: readonly { readonly detail: string }[]): Promise<Refusal> {
   const refused = conflict(refusals.map(({ detail }) => detail));
   return isOperator(caller) ? withLastDecision(refused, id, api.store) : refused;
 }
 
-/** Carries out a decision. `asked` is the call's content: another content under the same idempotency key is refused. */
-async function decide(call: CallFromOutside, decision: Decision, asked: Json): Promise<Answer | Refusal> {
+/** Carries out a cancellation or a signal. `content`: that of the call; another content under the same idempotency key is refused. */
+async function carryOut(call: CallFromOutside, instruction: Decision, content: Json): Promise<Answer | Refusal> {
   const { caller, requestId, headers } = call;
   const given = headers['idempotency-key'];
-  const key = given === undefined ? {} : { key: callKey(caller.client ?? caller.subject, given, asked) };
-  const decided = await carryOutDecision(call, decision, { id: requestId, ...key });
-  if (isRefusal(decided)) return decided.problem === 'infeasible' ? conflict(decided.errors?.map(({ detail }) => detail)) : decided;
-  switch (decided.outcome) {
+  const key = given === undefined ? {} : { key: callKey(caller.client ?? caller.subject, given, content) };
+  const carriedOut = await carryOutAudited(call, instruction, { id: requestId, ...key });
+  if (isRefusal(carriedOut))
+    return carriedOut.problem === 'infeasible' ? conflict(carriedOut.errors?.map(({ detail }) => detail)) : carriedOut;
+  switch (carriedOut.outcome) {
     case 'infeasible':
-      return tooLate(call, decided.refusals);
+      return tooLate(call, carriedOut.refusals);
     case 'invalid':
-      return refuse('invalid', { errors: decided.problems });
+      return refuse('invalid', { errors: carriedOut.problems });
     case 'key-reused':
       return refuse('idempotency-key-reused');
     case 'done':
     case 'replayed':
-      return answerTo(decided, call);
+      return answerTo(carriedOut, call);
     default:
       return refuse('not-found');
   }

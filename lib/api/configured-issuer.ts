@@ -11,7 +11,10 @@ type Variables = { readonly [name: string]: string | undefined };
 
 /** Timeout for fetching the issuer's keys. After it, the API answers 503 with Retry-After. */
 const answerMs = 3000;
-/** Anyone can send an unknown key id, so the API fetches the keys at most once a minute. An issuer publishes a new key before it signs with it. */
+/**
+ * The pause between two fetches of the keys, because anyone can send an unknown key id. An issuer publishes a new key before it signs with
+ * it.
+ */
 const cooldownMs = 60_000;
 /** The time for which fetched keys are cached. For that time calls succeed without the issuer, and a withdrawn key still counts. */
 const keptMs = 600_000;

@@ -140,7 +140,7 @@ function errorsOf(treated: Treated) {
 
 type BulkFilter = z.output<typeof BulkBody>['filter'];
 
-/** Returns the messages that a person has chosen, or those that match. */
+/** Returns the messages that match the filter: among those that a person has chosen, or among all. */
 async function chosenOrMatching(api: Call['api'], name: string, { ids, ...filter }: BulkFilter, after: string | undefined, limit: number) {
   if (!ids) return matching(api, name, filter, after, limit);
   const left = [...new Set(ids)].toSorted().filter((id) => after === undefined || id > after);

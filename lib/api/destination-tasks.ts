@@ -11,8 +11,8 @@ import { actOn } from './tasks.ts';
 type Resolving = Call<unknown, z.output<typeof KeyHeaders>, z.output<typeof ResolveBody>>;
 
 /**
- * Resolves the task of a destination that messages do not reach. A person mends the receiver, or changes the group, and acknowledges the task;
- * no other instruction fits such a task.
+ * Resolves the task of a destination that messages do not reach. A person mends the receiver, or changes the group, and acknowledges the
+ * task; no other instruction fits such a task.
  */
 export async function acknowledgeDestination(call: Resolving): Promise<Answer | Refusal> {
   const { instruction, saveAs, dryRun, reason } = call.body;

@@ -13,7 +13,7 @@ import { exceptionNotes } from '#roles/notifier/exception-notes';
 import { callKey } from '#roles/operator/idempotency';
 import type { Report } from '#roles/operator/instruction';
 import { openCursor, sealCursor } from './cursor.ts';
-import { carryOutDecision } from './instructions.ts';
+import { carryOutAudited } from './instructions.ts';
 import { badCursor } from './orders.ts';
 import { refuseUnserved } from './parameters.ts';
 import { badParameter, conflict, isRefusal, type Refusal, refuse } from './problem.ts';
@@ -76,7 +76,7 @@ export async function raiseException(
   const given = headers['idempotency-key'];
   const key = given === undefined ? {} : { key: callKey(caller.subject, given, { kind: 'report', ...body } as Json) };
   const report = { ...body, kind: 'report', by: caller.subject } as Report;
-  const raised = await carryOutDecision(call, report, { id: requestId, ...key });
+  const raised = await carryOutAudited(call, report, { id: requestId, ...key });
   if (isRefusal(raised)) return raised.problem === 'infeasible' ? conflict(raised.errors?.map(({ detail }) => detail)) : raised;
   switch (raised.outcome) {
     case 'infeasible':

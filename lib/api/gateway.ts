@@ -53,7 +53,11 @@ function requestOf({ rawPath, rawQueryString, requestContext, headers, body, isB
   const url = `http://redress${rawPath.startsWith('/') ? '' : '/'}${encoded(rawPath)}${rawQueryString ? `?${rawQueryString}` : ''}`;
   const bytes = body === undefined || bodiless.has(method) ? null : Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');
   // The Request constructor rejects these methods; the API answers 405 to any unknown one.
-  return new Request(url, { method: unsayable.has(method.toUpperCase()) ? 'UNKNOWN' : method, headers: headersOf(headers), body: bytes });
+  return new Request(url, {
+    method: forbiddenMethods.has(method.toUpperCase()) ? 'UNKNOWN' : method,
+    headers: headersOf(headers),
+    body: bytes,
+  });
 }
 
 /**
@@ -68,7 +72,7 @@ const encoded = (path: string): string =>
     .join('/');
 
 const bodiless = new Set(['GET', 'HEAD']);
-const unsayable = new Set(['CONNECT', 'TRACE', 'TRACK']);
+const forbiddenMethods = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
 /** Encodes header values as bytes again: the gateway has decoded them as UTF-8, but a Headers object takes latin1. */
 function headersOf(given: Requested['headers']): Headers {

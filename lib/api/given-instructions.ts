@@ -65,8 +65,8 @@ const endings: { readonly [outcome in Outcome]?: readonly string[] } = {
 };
 
 /**
- * Returns the instruction by which a person has ended the order, or has it undone; undefined if nobody has. An instruction with
- * a path does not count: it undoes a part of the order, which then goes on.
+ * Returns the instruction by which a person has ended the order, or has it undone; undefined if nobody has. An instruction with the path of
+ * a part does not count: after it has undone this part, the order goes on.
  */
 export function endedByIn(outcome: Outcome | null | undefined, journal: readonly JournalEntry[]): ShownInstruction | undefined {
   const kinds = outcome ? (endings[outcome] ?? []) : [];

@@ -4,7 +4,7 @@ import { type Route, route } from './route.ts';
 import { PageQuery, pageOf } from './schemas/common.ts';
 import { ExceptionNoteBody, ExceptionNoteView, GroupBody, GroupHeaders, PeopleGroupView } from './schemas/groups.ts';
 
-/** The calls that say who hears of tasks, where, and of which exceptions not for a while. */
+/** The calls that say who hears of tasks, where, and which exceptions are muted. */
 export const groupRoutes: readonly Route[] = [
   route({
     method: 'GET',

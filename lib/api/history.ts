@@ -12,7 +12,7 @@ import { wholeJournal } from '#roles/scheduler/step-report';
 import type { Caller } from './authentication.ts';
 import { seesAll } from './views.ts';
 
-/** Returns an order's journal and instance. If the instance is damaged, the journal comes from its pages and the readable rest of its tail. */
+/** Returns an order's journal and instance. If the instance is damaged, the journal comes from pages and the readable part of the tail. */
 export async function readJournal(
   store: Store,
   state: StateRecord,

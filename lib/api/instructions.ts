@@ -23,9 +23,9 @@ import { isOperator } from './views.ts';
 
 type InstructionCall = Call<unknown, z.output<typeof InstructionHeaders>, z.output<typeof InstructionBody>>;
 
-/** The part that a call of the API adds to an instruction that it gives. */
+/** Additions of an API call to the instruction that it gives. */
 export interface Around extends Pick<Parameters<Instruct>[2], 'solution' | 'beside'> {
-  /** The body of the call, which its idempotency key stands for. Default: the instruction. */
+  /** The content for which the idempotency key of the call stands. Default: the instruction. */
   readonly keyed?: Json;
 }
 
@@ -90,7 +90,7 @@ function carryOut(call: InstructionCall, { keyed, ...around }: Around): Promise<
   const { dryRun = false } = body;
   const ifMatch = headers['if-match'];
   const key = headers['idempotency-key'];
-  return carryOutDecision(call, instructionOf(call), {
+  return carryOutAudited(call, instructionOf(call), {
     id: requestId,
     dryRun,
     ...around,
@@ -99,25 +99,28 @@ function carryOut(call: InstructionCall, { keyed, ...around }: Around): Promise<
   });
 }
 
-/** Carries out a decision. The audit has what people decide; decisions of clients stand in the history of their order. */
-export function carryOutDecision(
+/**
+ * Carries out an instruction, a signal or a report. If an operator gives it, the audit records it. If a client gives it, only the history
+ * of its order does.
+ */
+export function carryOutAudited(
   call: Pick<Call, 'api' | 'caller' | 'requestId' | 'id'>,
-  decision: Given,
+  instruction: Given,
   how: Parameters<Instruct>[2],
 ): Promise<Instructed | Refusal> {
   const { api, caller, id } = call;
-  if (!isOperator(caller)) return withoutLease(call, how.dryRun, () => api.scheduler.instruct(id, decision, how));
-  const { kind } = decision;
-  const reason = 'reason' in decision ? decision.reason : decision.kind === 'report' ? decision.message : null;
+  if (!isOperator(caller)) return refusedIfLocked(call, how.dryRun, () => api.scheduler.instruct(id, instruction, how));
+  const { kind } = instruction;
+  const reason = 'reason' in instruction ? instruction.reason : instruction.kind === 'report' ? instruction.message : null;
   return audited(
     call,
     { kind: 'instruction', target: id, action: kind, reason },
     (entry) => {
       const beside = (before: StateHead, after: StateHead) => [
-        ...entry(headView(before), { ...headView(after), ...argumentsOf(decision) }),
+        ...entry(headView(before), { ...headView(after), ...argumentsOf(instruction) }),
         ...(how.beside?.(before, after) ?? []),
       ];
-      return withoutLease(call, how.dryRun, () => api.scheduler.instruct(id, decision, { ...how, caller: caller.subject, beside }));
+      return refusedIfLocked(call, how.dryRun, () => api.scheduler.instruct(id, instruction, { ...how, caller: caller.subject, beside }));
     },
     (instructed) => !isRefusal(instructed) && instructed.outcome === 'done',
   );
@@ -134,11 +137,11 @@ const headView = ({ rev, processState, outcome, suspended, fault }: StateHead) =
 
 const maskedFields: ReadonlySet<string> = new Set(['answer', 'input', 'order', 'output', 'variables']);
 
-/** Returns the content of a decision. Values of people may hold secrets, so they are masked as a whole. */
-function argumentsOf(decision: Given): JsonObject {
-  if (decision.kind === 'signal') return { name: decision.name, payload: mask };
-  if (decision.kind === 'report') return { type: decision.type, path: decision.path ?? null };
-  const { by: _, reason: __, kind: ___, ...rest } = decision;
+/** Returns the content of an instruction for the audit. Values of people may hold secrets, so they are masked as a whole. */
+function argumentsOf(instruction: Given): JsonObject {
+  if (instruction.kind === 'signal') return { name: instruction.name, payload: mask };
+  if (instruction.kind === 'report') return { type: instruction.type, path: instruction.path ?? null };
+  const { by: _, reason: __, kind: ___, ...rest } = instruction;
   return Object.fromEntries(Object.entries(rest).map(([field, value]) => [field, maskedFields.has(field) ? mask : (value as Json)]));
 }
 
@@ -162,7 +165,7 @@ async function recoveryOf(call: InstructionCall, { feasible }: Check): Promise<{
 }
 
 /** Turns a held lease and an unreadable record into refusals. */
-async function withoutLease(
+async function refusedIfLocked(
   call: Pick<Call, 'api' | 'caller'>,
   dryRun: boolean | undefined,
   work: () => Promise<Instructed>,

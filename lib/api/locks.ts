@@ -59,7 +59,7 @@ export function unlockOrder(call: Call): Promise<Answer | Refusal> {
   });
 }
 
-/** Refuses a call that met a lock. Operators get its holder and its end; clients get `Retry-After` alone. */
+/** Refuses a call while a host or a person holds the order. Operators get the holder and the end; clients get `Retry-After` alone. */
 export const lockedFor = ({ api, caller }: Pick<Call, 'api' | 'caller'>, { heldUntil, person }: InstanceLockedError): Refusal =>
   lockedUntil(heldUntil, api.clock.now(), seesAll(caller) ? { heldBy: person ?? null, lockedUntil: timeText(heldUntil) } : undefined);
 
@@ -71,7 +71,7 @@ const lockView = (head: StateHead) => ({
 const refusalOf = ({ outcome }: Locked): Refusal =>
   outcome === 'not-found' ? refuse('not-found') : conflict(['The order is finished: there is nothing to lock.']);
 
-/** Carries out a call that needs the order for itself. */
+/** Turns a held lease and an unreadable record into refusals. */
 export async function orRefusal(call: Call<unknown, unknown, unknown>, work: () => Promise<Answer | Refusal>): Promise<Answer | Refusal> {
   try {
     return await work();

@@ -9,8 +9,10 @@ export function accepts(header: string | null, types: readonly string[]): boolea
   const ranges = header.split(',').map(rangeOf);
   return types.some((type) => {
     const group = `${type.slice(0, type.indexOf('/'))}/*`;
-    const exact = [type, group, '*/*'].map((wanted) => ranges.find((range) => range.type === wanted)).find((range) => range !== undefined);
-    return exact !== undefined && exact.quality > 0;
+    const mostSpecific = [type, group, '*/*']
+      .map((wanted) => ranges.find((range) => range.type === wanted))
+      .find((range) => range !== undefined);
+    return mostSpecific !== undefined && mostSpecific.quality > 0;
   });
 }
 

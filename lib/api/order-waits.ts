@@ -33,7 +33,7 @@ export type OrderWait = (Wait | Outage | Failing | AnySignal) & {
 
 /**
  * Returns the event for which an order waits, from its head alone, so that a list reads no instance. The next deadline decides. An outage
- * is known once a step was late because of it. Undefined while the order works.
+ * is known once a step was late because of it. Undefined while the order waits for nothing.
  */
 export function waitOfHead(head: StateHead, program: Program | undefined): OrderWait | undefined {
   const { processState, suspended, nextDueFor, nextDueAt, fault } = head;

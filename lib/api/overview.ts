@@ -7,7 +7,7 @@ import type { Refusal } from './problem.ts';
 import { unavailable } from './responses.ts';
 import { type Answer, type Call, json } from './route.ts';
 
-/** Shows the figures that the supervisor has written last. Only the caller's own tasks are counted here. */
+/** Shows the figures that the supervisor has written last. This call itself counts only the tasks of its caller. */
 export async function showOverview({ api, caller }: Call): Promise<Answer | Refusal> {
   const { store } = api;
   const stored = await storedOverview(store);

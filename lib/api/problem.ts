@@ -88,7 +88,7 @@ export interface ProblemError {
   readonly column?: number;
 }
 
-/** The reason why a call is refused, as data. `app.ts` alone turns it into a response. */
+/** The reason why a call is refused, as data. `app.ts` turns it into a response. */
 export interface Refusal {
   readonly problem: ProblemCode;
   readonly errors?: readonly ProblemError[];
@@ -106,7 +106,7 @@ export const refuse = (problem: ProblemCode, more: Omit<Refusal, 'problem'> = {}
 export const conflict = (reasons: readonly string[] = []): Refusal =>
   refuse('conflict', { errors: reasons.map((detail) => ({ pointer: '', code: 'conflict', detail })) });
 
-/** Refuses a call that met a lease. `members`: further members of the problem details. */
+/** Refuses a call because a lease of its order is held. `members`: further members of the problem details. */
 export const lockedUntil = (heldUntil: number, now: number, members?: JsonObject): Refusal =>
   refuse('locked', {
     headers: { 'retry-after': String(Math.max(1, Math.ceil((heldUntil - now) / 1000))) },

@@ -76,7 +76,8 @@ const missingText = ({ workflow, processState }: StateRecord): string | null =>
 
 /**
  * Explains the order's state. Contains no clock time, but names outages and failures as of now: they may change without a new ETag. Null
- * for quarantined orders. Masks secrets, because messages of faults may quote them.
+ * for a quarantined order, and for one with activities that its workflow does not have. Masks secrets, because messages of faults may quote
+ * them.
  */
 function explanationOf(
   program: Program,
@@ -104,7 +105,7 @@ function withInput(each: Followed, loaded: Parameters<typeof redactedInput>[0]):
   return input === undefined ? each : { ...each, input };
 }
 
-/** Adds the wait of a step whose agent cannot work. It began with the request or with the outage, whichever came later. */
+/** Adds the wait of a step whose agent cannot work. The wait began with the request or with the outage, whichever came later. */
 function withOutage(report: ActivityReport, { obstacleOf }: Surroundings): Followed {
   const { agent, status, activity } = report;
   const isAtWork = activity === 'step' && agent !== null && status !== 'Initialized' && status !== 'Closed';

@@ -21,7 +21,7 @@ type Resolving = Call<unknown, z.output<typeof InstructionHeaders>, z.output<typ
 
 /**
  * Resolves a task with an instruction to its order, as `POST /orders/{id}/instructions` would carry it out. The write of the order closes
- * the task, so a refused instruction resolves nothing. A solution that is made of it is part of that write.
+ * the task, so a refused instruction resolves nothing. A solution that the call makes of its instruction is part of that write.
  */
 export async function resolveTask(call: Resolving): Promise<Answer | Refusal> {
   const { api, caller, id, body } = call;
@@ -38,9 +38,9 @@ export async function resolveTask(call: Resolving): Promise<Answer | Refusal> {
   const kept = await keptOf(call, task);
   if (isRefusal(kept)) return kept;
 
-  const said = { ...chosen.instruction, reason, ...(dryRun === undefined ? {} : { dryRun }) };
-  const given = InstructionBody.safeParse(said);
-  if (!given.success) return chosen.named(refuse('invalid', { errors: bodyProblems(InstructionBody, said as Json, '') }));
+  const filledBody = { ...chosen.instruction, reason, ...(dryRun === undefined ? {} : { dryRun }) };
+  const given = InstructionBody.safeParse(filledBody);
+  if (!given.success) return chosen.named(refuse('invalid', { errors: bodyProblems(InstructionBody, filledBody as Json, '') }));
   const around: Around = { ...chosen.around, ...kept.around, ...keyedBy(body) };
   const answer = await instructOrder({ ...call, id: task.orderId, body: given.data }, around);
   if (isRefusal(answer)) return chosen.named(answer);

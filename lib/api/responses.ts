@@ -2,7 +2,7 @@ import type { UnreadableRecordError } from '#ports/errors';
 import { problems, problemText, type Refusal, refuse } from './problem.ts';
 import type { Answer, Route } from './route.ts';
 
-/** Time for the store to recover, or for another process to take over. */
+/** The time until the store may be available again, or another process may have taken over. */
 const retryAfterSeconds = '2';
 
 export const unavailable = refuse('unavailable', { headers: { 'retry-after': retryAfterSeconds } });

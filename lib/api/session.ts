@@ -28,7 +28,7 @@ export function authorizationOf({ method, header }: Asked): string | null {
 
 const cookieIn = (cookies: string): string | undefined => /(?:^|;\s*)(?:__Host-)?redress_session=([\w.-]+)/.exec(cookies)?.[1];
 
-/** Whether a page of this origin made the request. A browser sends Origin with every call that may change something. */
+/** Whether no page of another origin made the request. A browser sends Origin with every call that may change something. */
 function isFromHere({ method, header }: Asked): boolean {
   // A page cannot set this header. Browsers send it to this machine and over https.
   const site = header('sec-fetch-site');

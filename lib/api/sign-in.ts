@@ -6,7 +6,7 @@ import type { LocalIssuer } from './local-issuer.ts';
 /** The sign-in of the console on the machine of its operator: a short-lived code becomes a session. */
 export interface LocalSignIn {
   readonly kind: 'local';
-  /** Returns a code for one session, which is valid for ten minutes. */
+  /** Returns a code that is valid for ten minutes and for one session. */
   code(): string;
   /** Returns the token of a new session; undefined if the code is wrong, expired or used. */
   start(code: string): Promise<string | undefined>;
@@ -35,7 +35,8 @@ export function createLocalSignIn({ cursorKey, sign }: Pick<LocalIssuer, 'cursor
   const used = new Map<string, number>();
   const macOf = (payload: string): Buffer => createHmac('sha256', cursorKey).update(`sign-in ${payload}`).digest().subarray(0, 18);
 
-  function isGood(code: string): boolean {
+  /** Uses a code up. Returns false if the code is wrong, expired or used. */
+  function redeem(code: string): boolean {
     const [, payload = '', until = '', mac = ''] = /^(([0-9a-z]{1,12})\.[\w-]{12})\.([\w-]{24})$/.exec(code) ?? [];
     const at = Number.parseInt(until, 36);
     if (payload === '' || !timingSafeEqual(Buffer.from(mac, 'base64url'), macOf(payload))) return false;
@@ -51,7 +52,7 @@ export function createLocalSignIn({ cursorKey, sign }: Pick<LocalIssuer, 'cursor
       const payload = `${(now() + codeMs).toString(36)}.${randomBytes(9).toString('base64url')}`;
       return `${payload}.${macOf(payload).toString('base64url')}`;
     },
-    start: async (code) => (isGood(code) ? sign({ role: 'admin', subject: 'local', expiresInSeconds: sessionSeconds }) : undefined),
+    start: async (code) => (redeem(code) ? sign({ role: 'admin', subject: 'local', expiresInSeconds: sessionSeconds }) : undefined),
   };
 }
 

@@ -14,7 +14,7 @@ import type { Instruction } from '#roles/operator/instruction';
 import { readableOrder } from '#roles/scheduler/load';
 import { figuresOf } from '#roles/solutions/figures';
 import { exceptionView } from './exceptions.ts';
-import { carryOutDecision } from './instructions.ts';
+import { carryOutAudited } from './instructions.ts';
 import { isRefusal } from './problem.ts';
 import type { Call } from './route.ts';
 import { InstructionBody } from './schemas/instructions.ts';
@@ -42,7 +42,10 @@ export async function suggestionsFor(call: Call, task: TaskRecord) {
   return allSettledOrThrow(best.map(async (each) => suggestionView(each, await isFeasible(call, task, each.solution))));
 }
 
-/** Returns the facts that the conditions of solutions read. It reads the exception and the order only if there is a condition; their secrets are left out. */
+/**
+ * Returns the facts that the conditions of solutions read. It reads the exception and the order only if there is a condition, and leaves
+ * out their secrets.
+ */
 async function factsFor(api: Call['api'], task: TaskRecord, all: readonly Solution[]): Promise<ExceptionFacts> {
   const alone = { fingerprint: task.fingerprint, at: timeText(api.clock.now()) };
   if (task.exceptionId === undefined || all.every(({ appliesWhen }) => appliesWhen === undefined)) return alone;
@@ -60,7 +63,7 @@ const suggestionView = ({ solution, figures: { used, passed, failedAgain }, why 
 };
 
 /** Refusals that depend on the values which a person gives. */
-const ofValues: ReadonlySet<string> = new Set(['input-invalid', 'output-invalid', 'output-missing']);
+const valueRefusals: ReadonlySet<string> = new Set(['input-invalid', 'output-invalid', 'output-missing']);
 
 /** Checks a solution on the order of a task. Made-up values stand for its parameters; a refusal of those values does not count. */
 async function isFeasible(call: Call, { orderId, seq }: TaskRecord, { instruction, parameters }: Solution): Promise<boolean> {
@@ -71,8 +74,8 @@ async function isFeasible(call: Call, { orderId, seq }: TaskRecord, { instructio
   const given = InstructionBody.safeParse({ ...filled.instruction, reason: 'a check', dryRun: true });
   const hasParameters = parameters.length > 0;
   if (!given.success) return hasParameters;
-  const { dryRun: _, ...decision } = given.data;
-  const instructed = await carryOutDecision({ ...call, id: orderId }, { by: caller.subject, ...decision } as Instruction, {
+  const { dryRun: _, ...checked } = given.data;
+  const instructed = await carryOutAudited({ ...call, id: orderId }, { by: caller.subject, ...checked } as Instruction, {
     id: requestId,
     dryRun: true,
   });
@@ -80,5 +83,5 @@ async function isFeasible(call: Call, { orderId, seq }: TaskRecord, { instructio
   if (instructed.outcome === 'invalid') return hasParameters;
   if (instructed.outcome !== 'planned') return false;
   const { feasible, refusals } = instructed.check;
-  return feasible || (hasParameters && refusals.every(({ code }) => ofValues.has(code)));
+  return feasible || (hasParameters && refusals.every(({ code }) => valueRefusals.has(code)));
 }

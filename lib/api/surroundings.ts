@@ -19,14 +19,14 @@ export interface Seen {
   readonly journal: readonly JournalEntry[];
 }
 
-/** Reads why an order waits, apart from its own state. It reads the circuit breaker and the channel only of agents with open requests. */
+/** Reads why an order waits, apart from its own state: the circuit breakers and the channels of the agents that its open steps need. */
 export async function surroundingsOf(
   api: Pick<Call['api'], 'store' | 'clock'>,
   { program, state, instance, journal }: Seen,
   childOf: (path: string, generation: number) => string,
 ): Promise<Surroundings> {
   const now = api.clock.now();
-  const agents = state.processState === 'Processing' && !state.suspended ? agentsAtWork(program, instance) : [];
+  const agents = state.processState === 'Processing' && !state.suspended ? agentsNeeded(program, instance) : [];
   const found = await Promise.all(agents.map(async (agent) => [agent, await obstacleOf(api, agent, now)] as const));
   const obstacles = new Map(found);
   const answers = lastAnswers(journal);
@@ -36,7 +36,7 @@ export async function surroundingsOf(
   return { childOf, lock, obstacleOf: (agent) => obstacles.get(agent), lastAnswerOf: (path) => answers.get(path) };
 }
 
-function agentsAtWork(program: Program, { state }: Instance): readonly string[] {
+function agentsNeeded(program: Program, { state }: Instance): readonly string[] {
   const agents = Object.entries(state.activities).flatMap(([path, activity]) => {
     if (!program.nodes.has(definitionPath(path))) return [];
     const node = nodeAt(program, path);

@@ -45,7 +45,7 @@ export interface ReadOrder {
   readonly undo?: UndoProgress | undefined;
   /** The faults that recoveries have masked. Only operators see them. */
   readonly maskedFaults?: MaskedFaults | undefined;
-  /** The decisions of people about the order. Only operators see them. */
+  /** The last instruction of a person, and the one that has ended the order or has it undone. Only operators see them. */
   readonly lastInstruction?: LastInstruction | undefined;
   readonly endedBy?: ShownInstruction | undefined;
 }

@@ -26,16 +26,16 @@ export const isAtRest = ({ processState }: Pick<StateHead, 'processState'>): boo
   processState === 'Processed' || processState === 'Error';
 
 /**
- * Waits until the order is as the caller expects, or until the time is over. Returns false without waiting if too many calls wait
- * already.
+ * Waits until the order is as the caller expects, until the time is over, or until the process drains. Returns false without waiting if too
+ * many calls wait already.
  */
 export async function waitForOrder(api: Call['api'], caller: Caller, orderId: string, { seconds, isOver }: Wait): Promise<boolean> {
   const { store, clock, accepting = () => true } = api;
-  const holds = async (): Promise<boolean> => {
+  const isMet = async (): Promise<boolean> => {
     const head = await store.head(orderId);
     return !head || isOver(head);
   };
-  if (seconds === 0 || (await holds())) return true;
+  if (seconds === 0 || (await isMet())) return true;
 
   const end = clock.now() + seconds * 1000;
   const place = await takePlace(store, caller, clock.now(), end);
@@ -43,7 +43,7 @@ export async function waitForOrder(api: Call['api'], caller: Caller, orderId: st
   try {
     for (let pauseMs: number = pollMs.first; clock.now() < end && accepting(); pauseMs = Math.min(2 * pauseMs, pollMs.longest)) {
       await clock.sleep(Math.min(pauseMs, end - clock.now()));
-      if (await holds()) break;
+      if (await isMet()) break;
     }
   } finally {
     await leavePlace(store, place, clock.now());

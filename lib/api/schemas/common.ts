@@ -19,7 +19,7 @@ export const optionalTime = z.iso
   .datetime({ offset: true, error: 'expected a date and time that exist, such as 2026-01-31T12:00:00Z; in a URL, write + as %2B' })
   .exactOptional();
 
-/** The `Idempotency-Key` of a submission, or the `key` of an instruction: a second call with it changes nothing more. */
+/** The `Idempotency-Key` of a call: a second call with it changes nothing more. */
 export const keyPattern = /^[\x20-\x7e]{1,255}$/;
 
 export const reason = z.string().min(1).max(bodyLimits.charactersMax).regex(/\S/, 'Expected a reason: the history of the order keeps it.');

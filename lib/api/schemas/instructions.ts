@@ -37,7 +37,7 @@ export const InstructionHeaders = z.object({
 
 const path = z.string().min(1).max(bodyLimits.charactersMax);
 
-/** The fields of an instruction of this kind. */
+/** Returns the schema of the instructions of a kind. */
 const instruction = <K extends OrderInstructionKind, Fields extends z.ZodRawShape>(kind: K, fields: Fields) =>
   z.strictObject({
     kind: z.literal(kind),
@@ -131,7 +131,7 @@ const kinds: readonly ([Undescribed] extends [never] ? Described : { 'has no fie
   ({ shape }) => [...shape.kind.values],
 );
 
-/** An instruction as for one order, without what the call around it says: its reason, and whether it is a dry run. */
+/** An instruction without `reason` and `dryRun`, which the call has beside it. */
 export const InstructionAlone = z.looseObject({ kind: z.string().meta({ enum: kinds }) }).superRefine((given, context) => {
   for (const field of ['reason', 'dryRun'])
     if (field in given) context.addIssue({ code: 'unrecognized_keys', keys: [field], input: given });
