@@ -10,11 +10,11 @@ import type { ExternalIssuer, ExternalSignIn } from '#infrastructure/token-issue
 /**
  * The CDK program of `npx cdk deploy`: deploys an app as a stack, by default the sample app.
  *
- * Context: `app`, the path of its module; `name`, the name of the deployment (redress); `issuer`, `audience` and inline `issuerKeys`, for
- * tokens of another issuer than the user pool; `signIn`, the console's app client at that issuer as JSON; `clients`, comma-separated
- * programs that get an app client; `variables`, the system's variables as JSON; `removal=destroy`, to delete all data with the stack;
- * `protection=off`, for a first deployment that leaves nothing if it fails; `termination=off`, for a stack that one command may delete;
- * `mathAlarms=off`, for emulators without alarms on expressions of metrics.
+ * Context: `app`, the path of its module; `stack`, the id of the stack (Redress); `name`, the name of the deployment (redress); `issuer`,
+ * `audience` and inline `issuerKeys`, for tokens of another issuer than the user pool; `signIn`, the console's app client at that issuer as
+ * JSON; `clients`, comma-separated clients that get an app client; `variables`, the system's variables as JSON; `removal=destroy`, to
+ * delete all data with the stack; `protection=off`, for a first deployment that leaves nothing if it fails; `termination=off`, for a stack
+ * that one command may delete; `mathAlarms=off`, for emulators without alarms on expressions of metrics.
  */
 const app = new App();
 const context = (key: string): string | undefined => app.node.tryGetContext(key) as string | undefined;

@@ -153,8 +153,8 @@ function placed(blocks: readonly Block[], edges: readonly DrawnEdge[]) {
     boxes: areas.flatMap(({ boxes }) => boxes),
     edges: [...areas.flatMap(({ edges }) => edges), ...drawn],
   };
-  const led = new Set(edges.map(({ to }) => to));
-  const entries = [...places.values()].filter(({ block }) => !led.has(block.id)).map(({ x }) => x);
+  const targets = new Set(edges.map(({ to }) => to));
+  const entries = [...places.values()].filter(({ block }) => !targets.has(block.id)).map(({ x }) => x);
   const entryX = Math.round((Math.min(...entries) + Math.max(...entries)) / 2);
   return { area, bounds: boundsOf(area), entryX };
 }
@@ -215,7 +215,10 @@ function straightened(places: ReadonlyMap<string, Place>, edges: readonly DrawnE
   return new Map(places).set(end.block.id, { ...end, x: first.x });
 }
 
-/** Measures a layout in pixels: how far arrows are off their line, and how many violate the order of the definition, faults last. */
+/**
+ * Returns a measure of a layout, of which less is better: how far arrows are off their line, how many violate the order of the definition,
+ * faults last, and how wide the layout is.
+ */
 function crookedness({ places, edges }: Arrangement): number {
   let off = 0;
   const last = new Map<string, number>();

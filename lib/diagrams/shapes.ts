@@ -2,7 +2,7 @@ import type { Point } from './layout.ts';
 
 /** Paths of SVG for the shapes of a drawing, for every renderer. */
 
-/** Draws a line straight down and across, with rounded corners. It turns near its beginning, or near its end if nothing is in between. */
+/** Draws a line straight down and across, with rounded corners. Its last part bends near the end, each other part near its beginning. */
 export const curve = (points: readonly Point[]): string =>
   points
     .slice(1)

@@ -43,9 +43,9 @@ function boxSvg({ node, text, left, top, width, height }: PlacedBox): string {
   const middle = { x: left + width / 2, y: top + height / 2 };
   const icon = icons[kind]?.(left + 18, middle.y);
   const shown = textSvg(text, icon ? { ...middle, x: middle.x + 9 } : middle);
-  const told = title === '' ? '' : `<title>${escaped(detail === undefined ? title : `${title}: ${detail}`)}</title>`;
+  const tooltip = title === '' ? '' : `<title>${escaped(detail === undefined ? title : `${title}: ${detail}`)}</title>`;
   const shape = (shapes[kind] ?? rounded)(left, top, width, height);
-  return `<g class="${kind}">${told}${shape}${icon ? `<path class="icon" d="${icon}"/>` : ''}${shown}</g>`;
+  return `<g class="${kind}">${tooltip}${shape}${icon ? `<path class="icon" d="${icon}"/>` : ''}${shown}</g>`;
 }
 
 type Shape = (left: number, top: number, width: number, height: number) => string;

@@ -75,7 +75,7 @@ const pascalCase = (code: string): string =>
 
 const dataCharactersMax = 1024;
 
-/** Returns the details of a refusal besides its code, such as the sku that is out of stock. */
+/** Returns the details of a refusal besides its code, such as the sku that is out of stock; undefined if there are none, or too many. */
 const worthKeeping = (data: object): JsonObject | undefined => {
   const size = JSON.stringify(data).length;
   return size > '{}'.length && size <= dataCharactersMax ? (data as JsonObject) : undefined;

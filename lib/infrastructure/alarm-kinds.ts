@@ -23,7 +23,7 @@ export interface AlarmKind {
   /** The alarm fires above this value; with `below`, below it. */
   readonly threshold: number;
   readonly below?: boolean;
-  /** Consecutive periods of the metric over the threshold. */
+  /** Consecutive periods of the metric beyond the threshold. */
   readonly periods: number;
   readonly watched: (system: OrderProcessing) => readonly Watched[];
 }

@@ -43,10 +43,10 @@ export function bundle(file: string, app: string): Bundle {
 /** Returns a stand-in for the code of a file, for commands that read the stack and deploy nothing. */
 export const noBundle = (file: string): Bundle => ({ code: Code.fromInline(`// ${file}`), folder: '' });
 
-/** Bundle folders by source: several stacks of one program share them. */
+/** Bundle folders by source: several stacks of one CDK app share them. */
 const bundled = new Map<string, string>();
 
-/** Creates a temporary folder, which is removed when the program ends. CDK copies its content. */
+/** Creates a temporary folder, which is removed when the process ends. CDK copies its content. */
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'redress-bundle-'));
   if (bundled.size === 0) process.once('exit', () => [...bundled.values()].map((each) => rmSync(each, { recursive: true, force: true })));

@@ -22,7 +22,7 @@ export class Announcements extends Construct {
   /** The topic of messages for people: one message for the first task of a kind, then summaries. */
   readonly notifications: Topic;
   readonly rule: Rule;
-  /** Announcements that a rule of EventBridge could not deliver for a day, above all alerts for the topic. */
+  /** Events that EventBridge could not deliver: announcements for a day, above all alerts, and starts of functions for a minute. */
   readonly undelivered: Queue;
 
   /**

@@ -7,7 +7,7 @@ import { SetupError } from '#ports/errors';
 export interface Firewall {
   /** Requests without a token. Default: 600. */
   readonly anonymousPerIp?: number;
-  /** All requests. Several programs may share an address. Default: 30,000. */
+  /** All requests. Several clients may share an address. Default: 30,000. */
   readonly requestsPerIp?: number;
 }
 

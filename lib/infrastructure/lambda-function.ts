@@ -127,7 +127,7 @@ export class SystemFunction extends Construct {
       handler: 'index.handler',
       role: this.role,
       logGroup,
-      // In plain text, Lambda would add three lines to each run. The program filters its own lines by LOG_LEVEL.
+      // In plain text, Lambda would add three lines to each run. The function itself filters its lines by LOG_LEVEL.
       loggingFormat: LoggingFormat.JSON,
       systemLogLevelV2: SystemLogLevel.WARN,
       applicationLogLevelV2: ApplicationLogLevel.TRACE,
@@ -160,7 +160,7 @@ export class SystemFunction extends Construct {
       mapping.node.addDependency(this.role);
       return mapping;
     });
-    if (props.permissions.closesChannelOf.length > 0) this.maySwitchConsumers('OwnConsumers', [this]);
+    if (props.permissions.closesChannelOf.length > 0) this.allowSwitchingConsumers('OwnConsumers', [this]);
   }
 
   /** The ARNs by which a mapping may name this function. */
@@ -172,7 +172,7 @@ export class SystemFunction extends Construct {
   /**
    * Allows this function to enable and disable the mappings of these functions. A separate policy, because the role exists before they do.
    */
-  maySwitchConsumers(id: string, functions: readonly SystemFunction[]): void {
+  allowSwitchingConsumers(id: string, functions: readonly SystemFunction[]): void {
     const mappings = { service: 'lambda', resource: 'event-source-mapping', resourceName: '*', arnFormat: ArnFormat.COLON_RESOURCE_NAME };
     const policy = new Policy(this, id, {
       roles: [this.role],

@@ -10,7 +10,7 @@ export interface FunctionEnvironment {
 }
 
 const loadMsMax = 60_000;
-/** Checked bundles: several stacks of one program share them. */
+/** Checked bundles: several stacks of one CDK app share them. */
 const loaded = new Set<string>();
 
 /**
@@ -26,7 +26,7 @@ export function checkThatItLoads(folder: string, entry: string, environment: Fun
   const isComplete = known.length === ofTheApp.length;
   const checked = `${folder} ${JSON.stringify(known)}`;
   if (loaded.has(checked)) return;
-  const { stdout, error } = spawnSync(process.execPath, ['--input-type=module', '-e', program(join(folder, 'index.mjs'))], {
+  const { stdout, error } = spawnSync(process.execPath, ['--input-type=module', '-e', scriptFor(join(folder, 'index.mjs'))], {
     env: { ...Object.fromEntries(known), AWS_REGION: 'us-east-1', REDRESS_ROLE: 'load-check' },
     timeout: withinMs,
     killSignal: 'SIGKILL',
@@ -44,7 +44,7 @@ export function checkThatItLoads(folder: string, entry: string, environment: Fun
   );
 }
 
-const program = (file: string): string => `
+const scriptFor = (file: string): string => `
   const outcome = await import(${JSON.stringify(pathToFileURL(file).href)}).then(
     () => '',
     (error) => String(error?.message).startsWith('Invalid configuration for AWS') ? '' : String(error).replaceAll('\\n', ' ').slice(0, 500),

@@ -26,7 +26,7 @@ export class OrderMetrics {
     });
   }
 
-  /** Returns the number of alerts: each is an order or a message that waits for a person. */
+  /** Returns the number of alerts. Each requires a person to act: about an order, a message, or a closed channel. */
   alerts(options: MetricOptions = {}): Metric {
     return new Metric({
       namespace: 'AWS/Events',

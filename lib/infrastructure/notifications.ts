@@ -4,7 +4,7 @@ import type { OrderProcessingProps } from './order-processing-props.ts';
 
 /** The destinations that messages for people may go to, beside the topic. */
 export interface NotificationSettings {
-  /** The only hosts that the notifier ever calls, some with a port: `['hooks.example.com']`. */
+  /** The only hosts that the notifier calls, beside that of `url`, some with a port: `['hooks.example.com']`. */
   readonly hosts?: readonly string[];
   /** The webhook of groups that have no destination of their own. Its credential is `NOTIFY_SECRET`. */
   readonly url?: string;

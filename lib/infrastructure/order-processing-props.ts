@@ -49,7 +49,7 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
   readonly firewall?: Firewall;
   /** The pages to which people return from the user pool. Default: the console on this machine, and that of the API. */
   readonly signIn?: SignIn;
-  /** Programs that submit orders; each gets an app client of the user pool. Default: none. */
+  /** Ids of clients that submit orders; each gets an app client of the user pool. Default: none. */
   readonly clients?: readonly string[];
   /**
    * The interval between runs of the supervisor, at least a minute. A run looks for late orders every few seconds (F-47). Default: a
@@ -78,8 +78,8 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
   /** Limits of the API, in requests. Default: 1,000 a second, in bursts of 2,000. */
   readonly throttle?: EntranceProps['throttle'];
   /**
-   * The policy that decides whether the table, the key, the audit and the user pool are kept when the stack is destroyed. Default: kept,
-   * except after a failed first deployment.
+   * The policy that decides whether the table, the key, the audit, the user pool and the vault of backups are kept when the stack is
+   * destroyed. Default: kept, except after a failed first deployment.
    */
   readonly removalPolicy?: RemovalPolicy;
   /** Whether nobody can delete the table and the user pool before this is switched off. Default: true if they are kept. */

@@ -118,7 +118,7 @@ export class OrderProcessing extends Construct {
     this.supervisorEvery = props.supervisorEvery ?? Duration.minutes(1);
     this.functions = this.#makeFunctions(props, specs, { name, logRetention });
     const closing = [...this.functions.values()].filter(({ permissions }) => permissions.closesChannelOf.length > 0);
-    for (const each of this.functions.values()) if (each.permissions.switchesConsumers) each.maySwitchConsumers('Consumers', closing);
+    for (const each of this.functions.values()) if (each.permissions.switchesConsumers) each.allowSwitchingConsumers('Consumers', closing);
     this.entrance = this.#makeEntrance(props, { name, logRetention });
     this.url = this.entrance.url;
     const { undelivered } = this.announcements;

@@ -107,7 +107,7 @@ const scheduling = (app: Cast): Permissions => ({
     { actions: ['GetItem', 'PutItem'], partitions: [fingerprints] },
     // A new task is put on the agenda of the notifier first.
     { actions: ['GetItem', 'PutItem'], partitions: [agenda] },
-    // Intents expire with their order. Only agents write them.
+    // Intents get their expiry with the other records of their order. Only agents create them.
     { actions: ['Query', 'UpdateItem'], partitions: [intents] },
     { actions: ['GetItem', 'PutItem'], partitions: [definitions] },
     { actions: ['UpdateItem'], partitions: [finished] },
@@ -151,7 +151,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     // The API resubmits dead letters to any queue.
     ...creating(
       withQueues(scheduling(app), [
-        ...answers(app),
+        ...callReplies(app),
         ...app.agents.map(({ name }) => queueNames.replies(name)),
         ...(app.consumers ?? []).map(({ name }) => queueNames.messages(name)),
       ]),
@@ -164,17 +164,17 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     dayKeys: 'make',
   }),
   children: (spec, app) => ({
-    ...withDocuments(judging(spec, creating(withQueues(scheduling(app), answers(app)))), [keepsMessages, ...asksRules]),
+    ...withDocuments(withFailurePolicy(spec, creating(withQueues(scheduling(app), callReplies(app)))), [keepsMessages, ...asksRules]),
     answersClients: false,
   }),
   submissions: (spec, app) => {
-    const given = withDocuments(judging(spec, creating(scheduling(app))), asksRules);
+    const given = withDocuments(withFailurePolicy(spec, creating(scheduling(app))), asksRules);
     // A recovery looks for the orders that have read what it undoes.
     const readsObjects = hasObjects(app.workflows) ? [{ actions: ['Query'], partitions: [objects] }] : [];
     return { ...given, table: [...given.table, readsClients, ...readsObjects], dayKeys: 'make' };
   },
   bulk: (_, app) => ({
-    ...withQueues(scheduling(app), answers(app)),
+    ...withQueues(scheduling(app), callReplies(app)),
     documents: ofBulk,
     indexes: [indexes.inError.name, indexes.byDay.name, ...listIndexes],
     looksInto: [queueNames.wakeUps, ...replyQueuesOf(app)],
@@ -183,14 +183,14 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
   // The notifier wakes an order whose question nobody takes, and reports that to the order.
   notifier: () => ({ ...none, documents: ofNotifier, sendsTo: [queueNames.wakeUps], announces: true, notifies: true }),
   // The scheduler also requeues a message that meets a lease or has lost too many races.
-  scheduler: (spec, app) => withDocuments(judging(spec, scheduling(app)), [keepsMessages, ...asksRules]),
+  scheduler: (spec, app) => withDocuments(withFailurePolicy(spec, scheduling(app)), [keepsMessages, ...asksRules]),
   // An agent also requeues a request while its circuit breaker is open.
   agent: (spec, app) => {
     const { agents } = app;
     const secret = agentsWithSecrets(app);
     const names = new Set(spec.sources.flatMap(({ queue }) => agentOfRequests(queue) ?? []));
     return {
-      ...judging(spec, { ...none, sendsTo: [...names].map((name) => queueNames.replies(name)) }),
+      ...withFailurePolicy(spec, { ...none, sendsTo: [...names].map((name) => queueNames.replies(name)) }),
       breakers: [...names],
       dayKeys: [...names].some((name) => secret.has(name)) ? 'read' : 'none',
       recordsIntents: agents.some(
@@ -200,7 +200,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
   },
   // The handlers of a consumer submit, signal and cancel orders.
   consumer: (spec, app) => ({
-    ...withDocuments(judging(spec, creating(scheduling(app))), [keepsMessages, ...asksRules, repeatsCalls]),
+    ...withDocuments(withFailurePolicy(spec, creating(scheduling(app))), [keepsMessages, ...asksRules, repeatsCalls]),
     answersClients: false,
     breakers: sourcesOf(spec).flatMap((queue) => consumerOf(queue) ?? []),
     dayKeys: 'make',
@@ -241,7 +241,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
       { actions: ['GetItem', 'PutItem', 'DeleteItem'], partitions: channelsOf(spec).map(collections.tracks) },
       { actions: ['PutItem'], partitions: channelsOf(spec).map(collections.deadLetters) },
     ],
-    sendsTo: [...app.agents.map(({ name }) => queueNames.replies(name)), ...answers(app)],
+    sendsTo: [...app.agents.map(({ name }) => queueNames.replies(name)), ...callReplies(app)],
     answersClients: true,
     announces: true,
     dayKeys: 'make',
@@ -257,7 +257,7 @@ const withDocuments = (given: Permissions, more: Permissions['documents']): Perm
  * Adds the permissions of the failure policy: count failures, dead-letter a message that fails too often, close a channel whose
  * messages all fail, and requeue a message that only a newer version can process.
  */
-function judging(spec: FunctionSpec, given: Permissions): Permissions {
+function withFailurePolicy(spec: FunctionSpec, given: Permissions): Permissions {
   const from = sourcesOf(spec);
   const tracks = { actions: ['GetItem', 'PutItem', 'DeleteItem'], partitions: channelsOf(spec).map(collections.tracks) };
   const channels = { actions: ['GetItem', 'PutItem'], partitions: [collections.channels, ...channelsOf(spec).map(collections.channel)] };
@@ -276,7 +276,7 @@ const channelsOf = (spec: FunctionSpec): readonly string[] => [...new Set(source
 const sourcesOf = ({ sources }: FunctionSpec): readonly string[] => sources.map(({ queue }) => queue);
 
 /** Returns the reply queue of called orders, if the app has any. */
-const answers = (app: Cast): readonly string[] => (hasCalls(app.workflows) ? [queueNames.callReplies] : []);
+const callReplies = (app: Cast): readonly string[] => (hasCalls(app.workflows) ? [queueNames.callReplies] : []);
 
 const withQueues = (given: Permissions, more: readonly string[]): Permissions => ({
   ...given,

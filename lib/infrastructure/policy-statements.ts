@@ -10,7 +10,7 @@ import type { TableRights } from './document-rights.ts';
 import type { SystemFunctionProps } from './lambda-function.ts';
 import { announcesClosing, type Permissions } from './permissions.ts';
 
-/** KMS actions: SQS, EventBridge and Secrets Manager use a data key in the caller's name; DynamoDB needs more actions. */
+/** KMS actions: SQS, EventBridge, SNS and Secrets Manager use a data key in the function's name; DynamoDB needs more actions. */
 const keyOfQueues = ['kms:Decrypt', 'kms:GenerateDataKey'];
 const keyOfTable = [...keyOfQueues, 'kms:DescribeKey', 'kms:Encrypt', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'];
 

@@ -7,10 +7,10 @@ import type { Construct } from 'constructs';
 import { eventSource } from '#adapters/aws/eventbridge';
 import type { FunctionSpec } from '#runtime/topology';
 
-/** The length of one run of the supervisor, which makes a pass every few seconds (F-47). */
+/** The length of one run of the supervisor or the notifier, which makes a pass every few seconds (F-47). */
 const runMs = 60_000;
 /** The end of the minute, reserved for the last pass. */
-const lastLookMs = 3_000;
+const lastPassMs = 3_000;
 
 export interface ScheduleProps {
   readonly spec: FunctionSpec;
@@ -31,7 +31,7 @@ export function startBySchedule(scope: Construct, { spec, target, undelivered, s
   if (spec.schedules.length > 0) target.configureAsyncInvoke({ maxEventAge: startedWithin, retryAttempts: 0 });
   return spec.schedules.map(({ input, everyMs }) => {
     const every = everyMs === 'supervisor period' ? startEvery : sweepEvery;
-    const event = everyMs === 'supervisor period' ? { ...input, repeatForMs: runMs - lastLookMs } : input;
+    const event = everyMs === 'supervisor period' ? { ...input, repeatForMs: runMs - lastPassMs } : input;
     return new Rule(scope, `Every-${spec.name}`, {
       description: `Starts the ${spec.name} of Redress`,
       schedule: Schedule.rate(every),

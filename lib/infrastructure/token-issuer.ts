@@ -164,8 +164,8 @@ export class UserPoolIssuer extends Construct {
 }
 
 /**
- * Whether API Gateway checks tokens before the function does. API Gateway fetches the keys of the issuer itself, so the issuer must have
- * RSA keys and a discovery document. Only a user pool has them for certain.
+ * Settings of the check of tokens by API Gateway, before the function checks them. API Gateway fetches the keys of the issuer itself, so
+ * the issuer must have RSA keys and a discovery document. Only a user pool has them for certain.
  */
 export interface AuthorizerSettings {
   /** Further values of `aud` or `client_id` that pass, such as app clients that are registered later. Default: none. */

@@ -11,7 +11,7 @@ export interface VpcSettings {
   readonly subnets?: SubnetSelection;
   /** Default: a new one, which allows every connection outward and none inward. */
   readonly securityGroups?: readonly ISecurityGroup[];
-  /** The functions in the network: those of agents, which call remote services, or all. Default: `agents`. */
+  /** The functions in the network: those of agents and consumers, which call remote services, or all. Default: `agents`. */
   readonly functions?: 'agents' | 'all';
 }
 

@@ -1,6 +1,6 @@
 import { listIn, objectIn, type Properties, type Template } from './template.ts';
 
-/** Stand-ins for the pseudo parameters of CloudFormation, each with the greatest length that its value can have. */
+/** Stand-ins for the pseudo parameters of CloudFormation: long values of the partition `aws`, and a stack name of 32 characters. */
 const pseudo: { readonly [name: string]: string } = {
   'AWS::AccountId': '123456789012',
   'AWS::Partition': 'aws',
@@ -30,7 +30,7 @@ const idLengths: { readonly [type: string]: number } = {
   'AWS::KMS::Key': 36,
 };
 
-/** Returns a value of a template as text, as long as it can become in a deployment. */
+/** Returns a value of a template as text, about as long as in a deployment. */
 export function deployedText(template: Template, value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   if (Array.isArray(value)) return value.map((each) => deployedText(template, each)).join(',');
