@@ -5,13 +5,13 @@ import type { GivenInstruction } from './instruction.ts';
 import { meantStep, type OrderView } from './orders.ts';
 
 /** Kinds after which an order goes on from where it stands. */
-const goesOn: ReadonlySet<string> = new Set(['resubmit', 'replace-input', 'skip']);
+const continuingKinds: ReadonlySet<string> = new Set(['resubmit', 'replace-input', 'skip']);
 
 /** Returns the facts about the order that its check does not say: what another input changes, and the steps that stay done. */
 export function notesOn(instruction: GivenInstruction, check: CheckView, order: OrderView | undefined): readonly string[] {
   if (!order) return [];
   const later = check.effects.marks.length > 0 && order.suspended ? ['The undo goes on when somebody resumes the order.'] : [];
-  return [...later, ...inputChanges(instruction, order), ...(goesOn.has(instruction.kind) ? staysDone(check, order) : [])];
+  return [...later, ...inputChanges(instruction, order), ...(continuingKinds.has(instruction.kind) ? finishedSteps(check, order) : [])];
 }
 
 /** Returns what another input changes, place by place. */
@@ -23,7 +23,7 @@ function inputChanges({ kind, path, input }: GivenInstruction, order: OrderView)
   return places.length === 0 ? ['The input would be the same as before.'] : places.map((each) => `Input of ${step.path}: ${each}.`);
 }
 
-function staysDone({ effects, then }: CheckView, { steps = [] }: OrderView): readonly string[] {
+function finishedSteps({ effects, then }: CheckView, { steps = [] }: OrderView): readonly string[] {
   const touched = new Set([...effects.requests, ...effects.undoes, ...then].map(({ path }) => path));
   const done = steps.flatMap(({ path, agent, result }) => (path && agent && result === 'Succeeded' && !touched.has(path) ? [path] : []));
   return done.length === 0 ? [] : [`Not done again: ${done.join(', ')}.`];

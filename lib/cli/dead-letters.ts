@@ -46,8 +46,8 @@ export const messagePath = (channel: string, id: string, rest = ''): string => d
 const engineChannels = ['submissions', 'wake-ups', 'workflows'];
 
 export async function channelNames(api: Api): Promise<readonly string[]> {
-  const agents = await listed<{ readonly name: string }>(api, '/channels');
-  return [...new Set([...agents.map(({ name }) => name), ...engineChannels])];
+  const channels = await listed<{ readonly name: string }>(api, '/channels');
+  return [...new Set([...channels.map(({ name }) => name), ...engineChannels])];
 }
 
 interface TreatedView extends MessageView {

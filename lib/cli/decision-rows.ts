@@ -2,7 +2,7 @@ import { changedPlaces } from './input-places.ts';
 import { type FaultView, type InstructionView, type OrderView, secondText } from './orders.ts';
 import { shortened } from './text.ts';
 
-/** Returns the rows about what people have decided: who has the order undone or ended, and what the last instruction has led to. */
+/** Returns the rows about instructions of people: the one that has ended the order or has it undone, and the last one with its result. */
 export function decisionRows({ processState, endedBy, lastInstruction }: OrderView): readonly (readonly string[])[] {
   // The state of a finished order names who ended it.
   const ending = endedBy && processState !== 'Processed' ? [[endedBy.kind, `${givenText(endedBy)}: ${endedBy.reason}`]] : [];
@@ -13,7 +13,7 @@ export function decisionRows({ processState, endedBy, lastInstruction }: OrderVi
     ...ending,
     ['last instruction', `${kind} ${givenText(lastInstruction)}${resultText(lastInstruction)}`],
     ['its reason', lastInstruction.reason],
-    ...saidRows(lastInstruction),
+    ...valueRows(lastInstruction),
     ...(faultBefore ? [['fault before', faultText(faultBefore)]] : []),
     ...(taskId ? [['resolved task', taskId]] : []),
   ];
@@ -23,8 +23,8 @@ export function decisionRows({ processState, endedBy, lastInstruction }: OrderVi
 const changesMax = 5;
 const valueCharactersMax = 600;
 
-/** Returns what an instruction says: each value with the one before, if the history has that. */
-function saidRows({ before = {}, after = {} }: InstructionView): readonly (readonly string[])[] {
+/** Returns the values that an instruction gives, each with the value before if the history has it. */
+function valueRows({ before = {}, after = {} }: InstructionView): readonly (readonly string[])[] {
   const rows = Object.entries(after).flatMap(([name, value]): readonly (readonly string[])[] => {
     const { [name]: was } = before;
     if (was === undefined) return [['it says', shortened(`${name} ${JSON.stringify(value)}`, valueCharactersMax)]];
@@ -51,7 +51,7 @@ function resultText({ verified, fault }: InstructionView): string {
   return `: ${verdictWords[verified] ?? verified}${failedWith(fault)}`;
 }
 
-/** Returns the fault with which something has failed, to follow what is said about it; empty without one. */
+/** Returns the end of a sentence about a failure: `: ` and the fault; empty without a fault. */
 export const failedWith = (fault: FaultView | null | undefined): string => (fault ? `: ${faultText(fault)}` : '');
 
 export const faultText = ({ type, source, message }: FaultView): string =>

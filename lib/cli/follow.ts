@@ -42,7 +42,7 @@ export async function followOrder(
         if (isEnded(order)) return order;
       }
     } catch (error) {
-      if (!(error instanceof Error) || !passes(error)) throw error;
+      if (!(error instanceof Error) || !isTemporary(error)) throw error;
       if (lostAt === undefined && order) lost?.(error);
       lostAt ??= clock.now();
       // If the first request already fails, the URL is probably wrong: do not wait for a restart.
@@ -54,5 +54,5 @@ export async function followOrder(
   return order;
 }
 
-const passes = (error: Error): boolean =>
+const isTemporary = (error: Error): boolean =>
   error instanceof UnreachableError || (error instanceof RefusedError && [429, 502, 503, 504].includes(error.problem.status));

@@ -70,7 +70,7 @@ interface How extends ForMany {
 /** Prepares a bulk run of an instruction, shows how many orders can follow it, and starts it when the person agrees. */
 export async function giveToMany(cli: Cli, instruction: GivenInstruction, how: How): Promise<number | undefined> {
   const { dryRun, yes, where = [], rate = 10, canary, stopAfter, sameForAll } = how;
-  // A person may start the run that a dry run has prepared.
+  // The reason is required even for a dry run, because a person may start the run that it has prepared.
   const reason = reasonFor(how.reason === undefined ? {} : { reason: how.reason });
   if (!dryRun && !yes && (!cli.terminal.canAsk || cli.json))
     throw new UsageError('An instruction for many orders starts only with --yes. Look at it with --dry-run.');
@@ -80,8 +80,8 @@ export async function giveToMany(cli: Cli, instruction: GivenInstruction, how: H
   );
   const work = { instruction: instruction as JsonObject };
   const ready = await preparedBulk(cli, api, { filter, work, reason, rate, canary, stopAfter, sameForAll });
-  const brake = withoutStop(ready);
-  if (!cli.json && brake) cli.terminal.say(brake);
+  const missingLimit = withoutStop(ready);
+  if (!cli.json && missingLimit) cli.terminal.say(missingLimit);
   if (dryRun || ready.state !== 'ready' || ready.feasible === 0) return shown(cli, ready);
   if (!yes && !(await cli.terminal.confirm(`Start it for ${ready.feasible} orders?`)))
     throw new FailedError(`Nothing was changed. ${nextStep(ready)}`);

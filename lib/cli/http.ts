@@ -91,8 +91,8 @@ function reasonOf(error: unknown): string {
 function refusal(response: Response, text: string): RefusedError {
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
   const isProblem = response.headers.get('content-type')?.includes('json') ?? false;
-  const told = isProblem ? (jsonIn(text) as Partial<Problem> | undefined) : undefined;
-  const detail = told ? {} : { detail: 'The response is not from Redress. Does another program listen there? Check --url.' };
+  const problem = isProblem ? (jsonIn(text) as Partial<Problem> | undefined) : undefined;
+  const detail = problem ? {} : { detail: 'The response is not from Redress. Does another program listen there? Check --url.' };
   const title = `Answered ${response.status} ${response.statusText}`.trim();
-  return new RefusedError({ title, status: response.status, ...detail, ...told }, Number.isNaN(seconds) ? undefined : seconds * 1000);
+  return new RefusedError({ title, status: response.status, ...detail, ...problem }, Number.isNaN(seconds) ? undefined : seconds * 1000);
 }

@@ -2,11 +2,11 @@ import { isObject, type Json } from '#core/data/json';
 import { mask, partsOf } from '#core/definition/secrets';
 import { UsageError } from './errors.ts';
 
-/** Places of an input that a person changes or sees changed. A place is written as in a program, or as a JSON pointer. */
+/** Places of an input that a person changes or sees changed. A place is written as in JavaScript, or as a JSON pointer. */
 
 /**
- * Returns the input with the values of `--set`, each given as `address.postalCode=10115` or `/address/postalCode=10115`. A secret that the input
- * masks stays as it is: the API puts it back.
+ * Returns the input with the values of `--set`, each given as `address.postalCode=10115` or `/address/postalCode=10115`. A secret that the
+ * input masks stays as it is: the API replaces its mask by the secret.
  */
 export function withPlaces(input: Json, given: readonly string[]): Json {
   return given.reduce<Json>((each, text) => {
@@ -70,12 +70,12 @@ const placesMax = 500;
  * with the most words of its path in the text; the first of equals. Undefined if no place can be set.
  */
 export function likelyPlace(input: Json | undefined, text: string): string | undefined {
-  const said = wordsOf(text);
+  const ofText = wordsOf(text);
   const ranked = placesOf(input, [])
     .slice(0, placesMax)
     .map(({ parts, value }) => {
       const words = parts.flatMap((part) => [...wordsOf(part)]);
-      const named = words.filter((word) => said.has(word)).length;
+      const named = words.filter((word) => ofText.has(word)).length;
       const quotes = typeof value === 'string' && value.length > 2 && text.includes(value) ? 10 : 0;
       return { place: parts.join('.'), score: named + quotes };
     });

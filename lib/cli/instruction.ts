@@ -40,7 +40,10 @@ interface Target {
   readonly taskId?: string;
 }
 
-/** Gives an instruction to an order as it was read, or shows its check; with `--all`, to many orders. The person confirms before a command that cannot be taken back. */
+/**
+ * Gives an instruction to an order as it was read, or shows its check; with `--all`, to many orders. The person confirms an instruction
+ * that cannot be taken back.
+ */
 export async function giveInstruction(
   cli: Cli,
   given: string,

@@ -53,7 +53,7 @@ export async function fieldsIn(text: string, terminal: Pick<Terminal, 'readInput
 /** The help text of `--reason`. */
 export const reasonHelp = 'why; kept in the history of the order (required, but not with --dry-run)';
 
-/** Returns the reason of a decision. A dry run decides nothing, so it needs none. */
+/** Returns the reason of an instruction. A dry run changes nothing, so it needs no reason. */
 export function reasonFor({ reason, dryRun }: { readonly reason?: string; readonly dryRun?: true }): string {
   if (reason !== undefined) return reason;
   if (dryRun) return 'a dry run';

@@ -33,7 +33,7 @@ export interface WaitView {
   readonly workflow?: string;
   readonly agent?: string;
   readonly since?: Time;
-  /** Given only if a whole order waits, as is `until`. */
+  /** Given only if a whole order waits, like `until`. */
   readonly path?: string | null;
   readonly until?: Time | null;
 }
@@ -115,7 +115,7 @@ export interface OrderView {
   readonly undo?: UndoView;
   /** The faults that recoveries have masked, for operators. */
   readonly maskedFaults?: MaskedFaultsView;
-  /** The last decision of a person, and the one that has ended the order or has it undone. Only operators get them. */
+  /** The last instruction of a person, and the one that has ended the order or has it undone. Only operators get them. */
   readonly lastInstruction?: InstructionView;
   readonly endedBy?: InstructionView;
   /** A sentence that explains the current state. */
@@ -192,7 +192,7 @@ export function stateText(order: OrderView): string {
   return processState === 'Pending' ? 'pending' : 'running';
 }
 
-/** Returns why an order has ended as it has: who ended it, or its fault. The fault of an order that somebody has canceled is not the reason. */
+/** Returns why an order has ended: who ended it, or its fault. The fault of a canceled or terminated order is not the reason. */
 export function endReason({ outcome, fault, endedBy }: OrderView): string {
   if (endedBy) return ` by ${endedBy.by}: ${endedBy.reason}`;
   return fault && outcome !== 'canceled' && outcome !== 'terminated' ? `: ${fault.type}` : '';
@@ -244,7 +244,7 @@ export function durationMs({ startedAt, closedAt, requestedAt, answeredAt }: Ste
   return from && to && closedAt ? timeOf(to) - timeOf(from) : undefined;
 }
 
-/** Returns the step at which an order is blocked. */
+/** Returns the step whose fault blocks the order or has ended it. */
 export const failedStep = ({ fault, steps = [] }: OrderView): StepView | undefined =>
   steps.find(({ path }) => path !== undefined && path === fault?.source);
 

@@ -25,7 +25,7 @@ type Run = (command: CliCommand, options: object, args: readonly string[]) => Pr
 
 /** Builds the commander program. Wrong use throws a CommanderError instead of ending the process. */
 export function programOf(commands: readonly CliCommand[], terminal: Terminal, run: Run): Command {
-  const program = settled(new Command('redress'), terminal)
+  const program = configured(new Command('redress'), terminal)
     .description('The command line of Redress, for operators and scripts.')
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
@@ -39,7 +39,7 @@ export function programOf(commands: readonly CliCommand[], terminal: Terminal, r
   for (const command of commands) {
     const [first = '', second] = command.name.split(' ');
     const parent = second === undefined ? program : groupOf(program, first, terminal);
-    const leaf = settled(parent.command(second ?? first), terminal)
+    const leaf = configured(parent.command(second ?? first), terminal)
       .summary(command.summary)
       .description(`${command.summary}.`);
     if (command.alias !== undefined) leaf.alias(command.alias);
@@ -53,7 +53,7 @@ function groupOf(program: Command, name: string, terminal: Terminal): Command {
   const summary = groups[name] ?? name;
   return (
     program.commands.find((command) => command.name() === name) ??
-    settled(program.command(name), terminal).summary(summary).description(`${summary}.`)
+    configured(program.command(name), terminal).summary(summary).description(`${summary}.`)
   );
 }
 
@@ -69,7 +69,7 @@ const globalOptions = (command: Command): Option[] => {
   return help.visibleGlobalOptions(command).filter(({ long }) => command.options.every((own) => own.long !== long));
 };
 
-const settled = (command: Command, terminal: Terminal): Command =>
+const configured = (command: Command, terminal: Terminal): Command =>
   command
     .exitOverride()
     .configureHelp({ showGlobalOptions: true, visibleGlobalOptions: globalOptions, optionDescription: describe })

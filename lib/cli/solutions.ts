@@ -37,7 +37,9 @@ export interface SuggestionView {
 
 export const solutionPath = (id: string): string => `/solutions/${encodeURIComponent(checkedId(id))}`;
 
-/** Refuses an id that cannot exist. API Gateway decodes a path and then drops everything after a `?`, so the API would see another solution. */
+/**
+ * Refuses an id that cannot exist. API Gateway decodes a path and then drops everything after a `?`, so the API would see another solution.
+ */
 function checkedId(id: string): string {
   if (solutionIdPattern.test(id)) return id;
   throw new UsageError(`Invalid solution id ${printable(id)}: expected 1 to 64 of a-z, 0-9 and "-". List them: redress solution list`);

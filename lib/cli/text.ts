@@ -14,10 +14,10 @@ export const painter =
 /** Returns a number with its noun: `1 sender`, `2 senders`. */
 export const counted = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
-/** Returns texts, one in a line, for a program that reads them. */
+/** Returns texts, one in a line, for other programs. */
 export const lines = (texts: readonly string[]): string => texts.map((text) => `${printable(text)}\n`).join('');
 
-/** The most characters of a cell, unless the caller says otherwise. */
+/** The most characters of a cell by default. */
 export const widthMax = 200;
 
 /** Formats rows under headings, with columns as wide as their widest cell. Paints after padding, because color codes have no width. */

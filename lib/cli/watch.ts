@@ -6,7 +6,10 @@ import { resumeHint } from './next-steps.ts';
 import { type OrderView, questionType } from './orders.ts';
 import { printable } from './text.ts';
 
-/** Prints each change of an order until it has ended or is blocked; resolves with the order as it is then. With `--json`, prints only that. */
+/**
+ * Prints each change of an order until it has ended or is blocked; resolves with the order as it is then. With `--json`, the changes go to
+ * standard error, and standard output gets only that order.
+ */
 export async function watch(cli: Cli, api: Api, orderId: string): Promise<OrderView | undefined> {
   const { terminal, json } = cli;
   const tell = json ? terminal.say : (line: string) => terminal.write(`${line}\n`);

@@ -20,11 +20,11 @@ export const alerts: CliCommand<{ follow?: true; since: number }> = {
 
   async run(cli, { follow, since }) {
     await cli.withData(async ({ publisher }) => {
-      const behind = (seq: number) => pages((after) => publisher.published(after, pageSize), seq);
-      if (cli.json && !follow) return cli.print({ items: [...behind(since)].map(viewOf) }, () => '');
+      const newerThan = (seq: number) => pages((after) => publisher.published(after, pageSize), seq);
+      if (cli.json && !follow) return cli.print({ items: [...newerThan(since)].map(viewOf) }, () => '');
       const blocked = new Set<unknown>();
       for (let after = since; ; await systemClock.sleep(lookEveryMs)) {
-        for (const alert of behind(after)) {
+        for (const alert of newerThan(after)) {
           if (cli.json || !repeats(alert, blocked)) cli.print(viewOf(alert), () => lineOf(alert, cli));
           after = alert.seq;
         }

@@ -6,7 +6,7 @@ import { table } from '#cli/text';
 /** States of a service. The words open and closed are for channels, where they mean the opposite of an open and a closed breaker. */
 const states: { readonly [phase: string]: string } = { closed: 'available', open: 'away', 'half-open': 'recovering' };
 
-/** Lists the circuit breaker of each agent. */
+/** Lists the circuit breaker of each agent and each consumer. */
 export const breakerList: CliCommand = {
   name: 'breaker list',
   summary: 'List the circuit breakers of all agents',

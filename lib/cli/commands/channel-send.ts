@@ -3,7 +3,7 @@ import type { CliCommand } from '#cli/command';
 import { UsageError } from '#cli/errors';
 import { printable } from '#cli/text';
 
-/** Sends a message to a queue in the data folder, as a program outside the system does on AWS. */
+/** Sends a message to a queue in the data folder, as a sender outside the system does on AWS. */
 export const channelSend: CliCommand = {
   name: 'channel send',
   summary: 'Send a message to a queue on this machine',

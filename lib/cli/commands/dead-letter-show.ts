@@ -29,14 +29,14 @@ export const deadLetterShow: CliCommand<{ body?: true }> = {
         `${message.text} Ask the sender for the content, and resubmit the message with a complete body: --data @message.json.`,
       );
     if (bodyAlone) return void cli.terminal.write(`${linesOf(text()).join('\n')}\n`);
-    cli.print(message, () => `${[...storyOf(message), ...linesOf(text())].join('\n')}\n`);
+    cli.print(message, () => `${[...factsOf(message), ...linesOf(text())].join('\n')}\n`);
   },
 };
 
 /** Splits a body into lines, without characters that a terminal interprets. */
 const linesOf = (text: string): readonly string[] => text.split('\n').map(printable);
 
-const storyOf = ({ id, queue, orderId, sentAt, reason, failures, attempts, handling }: WholeMessage): readonly string[] =>
+const factsOf = ({ id, queue, orderId, sentAt, reason, failures, attempts, handling }: WholeMessage): readonly string[] =>
   [
     `${id} on ${queue}, sent ${sentAt}${orderId === null ? '' : `, about ${orderId}`}`,
     reason,

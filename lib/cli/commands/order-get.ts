@@ -65,7 +65,7 @@ function orderText(order: OrderView, exception: Alike | undefined, { paint, type
   } = order;
   const facts = [
     ['state', `${processState}, ${stateText(order)}`],
-    ...(explanation ? [['why', `${explanation}${decisionText(order)}`]] : []),
+    ...(explanation ? [['why', `${explanation}${waitsForPersonText(order)}`]] : []),
     ...(output === undefined ? [] : [['output', JSON.stringify(output)]]),
     ['workflow', workflowRef(workflow)],
     ...(reference ? [['reference', reference]] : []),
@@ -101,7 +101,7 @@ function orderText(order: OrderView, exception: Alike | undefined, { paint, type
 }
 
 /** Says that a blocked order waits for a person. For a question, the explanation of the order already says so. */
-const decisionText = ({ processState, fault, taskId }: OrderView): string =>
+const waitsForPersonText = ({ processState, fault, taskId }: OrderView): string =>
   processState === 'Error' && taskId && fault?.type !== questionType ? ` It waits for a person: task ${taskId}.` : '';
 
 /**

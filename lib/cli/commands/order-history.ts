@@ -48,8 +48,8 @@ function detailsIn({ seq: _, at: __, type, path: ___, ...fields }: Entry, later:
 
 /** Puts the values of an instruction before the state of the order, because a screen may cut the end of a line. */
 function instructionFirst({ kind, by, reason, before, after, ...others }: { readonly [field: string]: unknown }) {
-  const said = Object.fromEntries(Object.entries((after ?? {}) as object).filter(([name]) => !standing.has(name)));
-  return { kind, by, ...said, reason, ...others, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) };
+  const values = Object.fromEntries(Object.entries((after ?? {}) as object).filter(([name]) => !standing.has(name)));
+  return { kind, by, ...values, reason, ...others, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) };
 }
 
 const standing: ReadonlySet<string> = new Set(['processState', 'outcome', 'suspended']);

@@ -64,9 +64,9 @@ export const orderList: CliCommand<Options> = {
   async run(cli, { state: word, outcome, workflow, fault, reference, submittedSince: submittedAfter, limit, all, ids }) {
     const api = await cli.api('operator');
     const most = all ? Number.POSITIVE_INFINITY : limit;
-    // One order beyond the limit shows whether there are more.
     const state = word === undefined ? undefined : states[word];
     const filter = { state, outcome, workflow, fault, reference, submittedAfter };
+    // One order beyond the limit shows whether there are more.
     const found = await listed<OrderView>(api, '/orders', filter, most + 1);
     const items = found.slice(0, most);
     const more = found.length > items.length;

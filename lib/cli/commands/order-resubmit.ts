@@ -7,7 +7,7 @@ interface Options extends InstructionOptions {
   completeWithin?: number;
 }
 
-/** Retries the failed step of an order in Error. */
+/** Requests the failed step of an order in Error again. */
 export const orderResubmit: CliCommand<Options> = {
   name: 'order resubmit',
   summary: 'Resubmit the failed step of a blocked order',

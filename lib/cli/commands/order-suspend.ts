@@ -12,7 +12,7 @@ interface Plan {
   readonly remainingSeconds?: number | null;
 }
 
-const turning = (kind: 'suspend' | 'resume', summary: string): CliCommand<InstructionOptions> => ({
+const suspendOrResume = (kind: 'suspend' | 'resume', summary: string): CliCommand<InstructionOptions> => ({
   name: `order ${kind}`,
   summary,
   declare: (command) => declareInstruction(command),
@@ -70,5 +70,5 @@ function planText({ requests = [], completeBy, remainingSeconds }: Plan, { undo 
     : `${sent}. The undo of ${stuck}, which has failed, would be requested again at ${at}.\n`;
 }
 
-export const orderSuspend = turning('suspend', 'Suspend an order: its work, its undo and its deadlines stop');
-export const orderResume = turning('resume', 'Resume a suspended order, and its undo, with the remaining time');
+export const orderSuspend = suspendOrResume('suspend', 'Suspend an order: its work, its undo and its deadlines stop');
+export const orderResume = suspendOrResume('resume', 'Resume a suspended order, and its undo, with the remaining time');

@@ -9,7 +9,7 @@ import type { Received } from '#ports/queues';
 import { jsonIn } from '#ports/util/json';
 
 /** Whether the system itself consumes a queue. A message that this command received would be lost for the system. */
-const isSystems = (queue: string): boolean =>
+const isConsumedBySystem = (queue: string): boolean =>
   /-(requests|replies|messages|dead)$/.test(queue) || queue === 'wake-ups' || queue === 'submissions';
 
 const batch = 10;
@@ -33,7 +33,8 @@ export const channelReceive: CliCommand<{ wait: number; keep?: true }> = {
       .option('--keep', 'do not delete the messages'),
 
   async run(cli, { wait, keep }, [queue = '']) {
-    if (isSystems(queue) && !keep) throw new UsageError(`The system itself consumes ${queue}. Use --keep to read it without deleting.`);
+    if (isConsumedBySystem(queue) && !keep)
+      throw new UsageError(`The system itself consumes ${queue}. Use --keep to read it without deleting.`);
     const show = (messages: readonly Message[]): void => {
       if (!cli.json) for (const { body } of messages) cli.terminal.write(`${printable(body)}\n`);
       else cli.print({ items: messages.map(shown) }, () => '');

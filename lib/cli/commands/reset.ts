@@ -52,7 +52,7 @@ function filesIn(folder: string): readonly string[] {
 
 const healthMs = 2_000;
 
-/** Whether any program answers at the URL: it may be a system that uses this folder. */
+/** Whether any server answers at the URL: it may be a system that uses this folder. */
 async function isRunning(url: string): Promise<boolean> {
   try {
     await createApi({ url, timeoutMs: healthMs }).call('GET', '/health');

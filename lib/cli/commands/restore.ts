@@ -52,12 +52,12 @@ function checkNames(from: string, to: string): void {
   if (from === to) throw new UsageError(`Expected two tables, the one that is read and the one that is written, got ${from} twice.`);
 }
 
-/** Calls `say` each time that the number has risen by `progressEvery`. */
+/** Calls `say` each time that the number has risen by `progressEvery` or more. */
 function progress(say: (items: number) => void): (items: number) => void {
-  let said = 0;
+  let reported = 0;
   return (items) => {
-    if (items - said < progressEvery) return;
-    said = items;
+    if (items - reported < progressEvery) return;
+    reported = items;
     say(items);
   };
 }

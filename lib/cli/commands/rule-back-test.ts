@@ -22,8 +22,8 @@ export const ruleBackTest: CliCommand<Options> = {
   async run(cli, { days }, [file = '']) {
     const rule = await readRule(file, cli.terminal);
     const api = await cli.api('operator');
-    const sums = await backTested(api, rule, days, (so) => {
-      if (!cli.json) cli.terminal.say(figuresText(so));
+    const sums = await backTested(api, rule, days, (sumsSoFar) => {
+      if (!cli.json) cli.terminal.say(figuresText(sumsSoFar));
     });
     const rows = sums.items.map(({ at, orderId, wouldHave, whatHappened }) => [
       secondText(at),

@@ -27,7 +27,7 @@ const RuleFile = z.strictObject({
   timesPerOrder: ruleFields.timesPerOrder.default(3),
 });
 
-/** Checks a rule against the workflows of an app, without a system. With a situation, it also decides. */
+/** Checks a rule against the workflows of an app, without a system. With a situation, it also prints what the rule decides. */
 export const ruleTest: CliCommand<Options> = {
   name: 'rule test',
   summary: 'Check a rule against an app, without a system',

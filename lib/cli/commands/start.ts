@@ -19,7 +19,7 @@ export const start: CliCommand<{ port?: number; data?: string; samples: boolean;
     // The sample app has none of the workflows of this folder, so their orders would not continue.
     if (app === undefined && existsSync('app.ts'))
       throw new UsageError('Expected the name of an app, because this folder has an app.ts. Run redress start app.ts.');
-    // The program of `npm start`, which reads its settings from the environment.
+    // `bin/local.ts`, which also runs for `npm start`, reads its settings from the environment.
     Object.assign(process.env, {
       PORT: String(port),
       REDRESS_DATA: data,

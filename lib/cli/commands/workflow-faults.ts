@@ -45,7 +45,7 @@ function linesOf(faults: readonly FaultPath[]): readonly Line[] {
   });
 }
 
-/** Returns the name of an engine fault as workflows import it. `DeadlineExceeded` has two causes. */
+/** Returns the name of an engine fault as workflows import it, and for `DeadlineExceeded` the one of two cases that it stands for. */
 function engineName({ fault }: FaultPath): string {
   if (fault === silence) return 'DeadlineExceeded (no answer)';
   return fault === engineFaults.deadlineExceeded ? 'DeadlineExceeded (time limit)' : shortType(fault);

@@ -1,4 +1,4 @@
-import { type Place, quoted, withValue } from './words.ts';
+import { optionsWithValue, type Place, quoted } from './words.ts';
 
 /** Returns the completion script for bash. */
 export const bashScript = (places: readonly Place[]): string => `# To load it: source <(redress completion bash)
@@ -7,7 +7,7 @@ _redress() {
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     if [ -n "$skip" ]; then skip=; continue; fi
     case "$word" in
-      ${withValue(places).join('|')}) skip=1 ;;
+      ${optionsWithValue(places).join('|')}) skip=1 ;;
       -*) ;;
       *) case "\${place:+$place }$word" in
            ${places.flatMap(({ after }) => (after === '' ? [] : [quoted(after)])).join('|')}) place="\${place:+$place }$word" ;;

@@ -1,4 +1,4 @@
-import { type Place, withValue } from './words.ts';
+import { optionsWithValue, type Place } from './words.ts';
 
 /** Returns the completion script for fish. */
 export const fishScript = (places: readonly Place[]): string => `# To load it: redress completion fish | source
@@ -11,7 +11,7 @@ function __redress_at
             continue
         end
         switch $word
-            case ${withValue(places).join(' ')}
+            case ${optionsWithValue(places).join(' ')}
                 set skip 1
             case '-*'
             case '*'

@@ -6,7 +6,7 @@ export interface Word {
   readonly about: string;
 }
 
-/** A place in the command line: after these words, those may come. */
+/** A position in the command line: the words before it, and the words that may come next. */
 export interface Place {
   /** Empty, `order`, or `order list`. */
   readonly after: string;
@@ -39,8 +39,8 @@ export function placesOf(program: Command, after: readonly string[] = []): reado
 
 const ancestorsOf = ({ parent }: Command): readonly Command[] => (parent ? [parent, ...ancestorsOf(parent)] : []);
 
-/** Returns the options before a command that take the next word. */
-export const withValue = (places: readonly Place[]): readonly string[] =>
+/** Returns the options of every command that take the next word as their value. */
+export const optionsWithValue = (places: readonly Place[]): readonly string[] =>
   places.flatMap(({ after, options }) => (after === '' ? options.filter(({ takesValue }) => takesValue).map(({ name }) => name) : []));
 
 /** Quotes a text for a shell of the Bourne family. */

@@ -1,4 +1,4 @@
-import { type Place, quoted, type Word, withValue } from './words.ts';
+import { optionsWithValue, type Place, quoted, type Word } from './words.ts';
 
 /** Returns the completion script for zsh: to source, or as the file \`_redress\` in a folder of \`fpath\`. */
 export const zshScript = (places: readonly Place[]): string => `#compdef redress
@@ -9,7 +9,7 @@ _redress() {
   for word in "\${(@)words[2,CURRENT-1]}"; do
     if [[ -n $skip ]]; then skip=; continue; fi
     case $word in
-      (${withValue(places).join('|')}) skip=1 ;;
+      (${optionsWithValue(places).join('|')}) skip=1 ;;
       (-*) ;;
       (*) case "\${place:+$place }$word" in
             (${places.flatMap(({ after }) => (after === '' ? [] : [quoted(after)])).join('|')}) place="\${place:+$place }$word" ;;

@@ -7,9 +7,9 @@ import { isObject } from '#core/data/json';
 import { jsonIn } from '#ports/util/json';
 import { type Examine, type Finding, failed, ok, skipped, warning } from './finding.ts';
 
-/** The largest difference between two clocks that agree. Tokens, leases and deadlines depend on that. */
+/** The largest difference between two clocks that agree. Tokens, leases and deadlines need clocks that agree. */
 const clocksApartMsMax = 30_000;
-/** A token that ends within this time gets a warning. So does a certificate within `renewalMs`. */
+/** A token that ends within `expirySoonMs` gets a warning, and a certificate that ends within `renewalMs`. */
 const expirySoonMs = 15 * 60_000;
 const renewalMs = 14 * 86_400_000;
 const connectMs = 5_000;
@@ -28,7 +28,7 @@ export const health: Examine = async ({ url }) => {
   }
 };
 
-/** `apartMs`: how far the clock of the system is ahead. Its answer tells seconds only. */
+/** Compares the clocks. `apartMs`: how far the clock of the system is ahead; its answer has whole seconds. */
 function clockFinding(apartMs: number): Finding {
   if (Math.abs(apartMs) <= clocksApartMsMax) return ok('clock', 'agrees with the clock of the system.');
   const direction = apartMs > 0 ? 'behind' : 'ahead of';
