@@ -8,7 +8,7 @@ import { OrderStack } from '#infrastructure/stack';
 import type { ExternalIssuer, ExternalSignIn } from '#infrastructure/token-issuer';
 
 /**
- * The CDK program of `npx cdk deploy`: deploys an app as a stack, by default the sample app.
+ * The entry point of `npx cdk deploy`: deploys an app as a stack, by default the sample app.
  *
  * Context: `app`, the path of its module; `stack`, the id of the stack (Redress); `name`, the name of the deployment (redress); `issuer`,
  * `audience` and inline `issuerKeys`, for tokens of another issuer than the user pool; `signIn`, the console's app client at that issuer as

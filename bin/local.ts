@@ -1,7 +1,7 @@
 import { startLocal } from '#runtime/host/local';
 
 /**
- * The program of `npm start`: runs the system in one process until SIGTERM or SIGINT. For another app:
+ * The entry point of `npm start`: runs the system in one process until SIGTERM or SIGINT. For another app:
  * `npm start -- examples/travel/app.ts`. With `--quiet`, it prints no lines about orders.
  */
 const [, script = '', ...given] = process.argv;

@@ -87,6 +87,7 @@ export async function raiseException(
       return refuse('idempotency-key-reused');
     case 'done':
     case 'replayed': {
+      // The call that had this key before has reported no exception, so it was of another kind.
       if (raised.exception === undefined) return refuse('idempotency-key-reused');
       const exceptionId = exceptionIdOf(id, raised.exception);
       api.telemetry.log('info', 'exception raised from outside', { orderId: id, requestId, by: caller.subject, exceptionId });

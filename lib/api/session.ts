@@ -53,7 +53,7 @@ export const showSession = ({ api, caller }: Call): Answer =>
 /** Starts a session with a code. Its lifetime is that of the token in it. */
 export async function startSession({ api: { signIn }, headers }: Call<unknown, SessionHeaders>): Promise<Answer | Refusal> {
   const header = (name: string) => (headers as { readonly [name: string]: string | undefined })[name];
-  // A program that is not a browser sends no Origin. It is accepted, because it has the code and replaces no session of another person.
+  // Software other than a browser sends no Origin. It is accepted, because it has the code and replaces no session of another person.
   if (!isFromHere({ method: 'GET', header })) return refuse('forbidden');
   const token = signIn?.kind === 'local' ? await signIn.start(headers['sign-in-code'] ?? '') : undefined;
   if (token === undefined) return refuse('unauthenticated', { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } });

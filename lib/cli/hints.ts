@@ -1,8 +1,8 @@
 import type { CliCommand } from './command.ts';
 
 /**
- * Returns a function that writes the commands in a message as the person has typed this one: with `npx` if npm has started the program,
- * because `redress` is then not in the search path.
+ * Returns a function that writes the commands in a message as a person must type them: with `npx` if npm has started this command, because
+ * `redress` is then not in the search path.
  */
 export function typedHints(
   commands: readonly Pick<CliCommand, 'name'>[],

@@ -229,7 +229,7 @@ export class OrderProcessing extends Construct {
   }
 
   /**
-   * Allows a program to submit orders as messages. Also register its `SenderId` with the client for which it submits: `PUT /clients/{id}`.
+   * Allows a sender to submit orders as messages. Also register its `SenderId` with the client for which it submits: `PUT /clients/{id}`.
    */
   grantSubmit(grantee: IGrantable): Grant {
     return this.queues.queue(queueNames.submissions).grantSendMessages(grantee);

@@ -39,7 +39,7 @@ export interface Permissions {
   readonly table: readonly TableRights[];
   /** Whether it records the intents of at-most-once requests in the table, in their partitions only. */
   readonly recordsIntents: boolean;
-  /** Agents whose circuit breakers it writes, each in its own partition only. */
+  /** Agents and consumers whose circuit breakers it writes, each in its own partition only. */
   readonly breakers: readonly string[];
   /** The document actions it may use, in the listed partitions only. */
   readonly documents: readonly TableRights[];

@@ -11,7 +11,7 @@ const states = { open: ['Enabled', 'Enabling', 'Creating'], closed: ['Disabled',
 
 /**
  * Pauses and resumes the event source mappings of Lambda. A paused mapping receives nothing from its queue. Rejects while Lambda still
- * applies an earlier change; the caller tries again later.
+ * applies an earlier change; the supervisor tries again later.
  */
 export function lambdaConsumers({ client: open, queueArns }: LambdaConsumersOptions): Consumers {
   return {

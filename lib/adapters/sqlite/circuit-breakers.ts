@@ -1,7 +1,7 @@
 import type { Breaker, Breakers } from '#ports/circuit-breaker';
 import type { Database } from './database.ts';
 
-/** Stores the circuit breakers, one for each agent. */
+/** Stores the circuit breakers, one for each agent and each consumer. */
 export function sqliteBreakers(database: Database): Breakers {
   const selectBreaker = database.prepare('SELECT record FROM breakers WHERE agent = ?');
   const insertBreaker = database.prepare('INSERT INTO breakers (record, rev, agent) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');

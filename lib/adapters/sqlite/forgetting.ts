@@ -50,7 +50,7 @@ export function sqliteForgetting(database: Database): Pick<Store, 'forget' | 'ha
       return { count: forgotten.length, ...(last ? { next: [last.finishedAt, last.id] as const } : {}) };
     });
 
-  /** Deletes orders that finished before a time, except for those that still existing callers keep. */
+  /** Deletes orders that finished before a time, except for those whose callers still exist. */
   async function forgetOnce(finishedBefore: number, limit: number): Promise<number> {
     let count = 0;
     for (let after: Place | undefined = [0, 0]; after && count < limit; ) {

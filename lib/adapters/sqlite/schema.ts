@@ -126,7 +126,7 @@ const unfinished = `
   CREATE INDEX states_unfinished ON states (processState, id) WHERE finishedAt IS NULL;
 `;
 
-/** Migrations, one for each version. An older program refuses files of a newer version. */
+/** Migrations, one for each version. An older release of Redress refuses files of a newer version. */
 export const changes: readonly string[] = [
   first,
   intents,

@@ -6,7 +6,7 @@ import { keys } from './keys.ts';
 import { get } from './reads.ts';
 import { putIf } from './update-if.ts';
 
-/** Stores the circuit breakers, one for each agent. */
+/** Stores the circuit breakers, one for each agent and each consumer. */
 export const dynamoDbBreakers = ({ table, withRetries }: StoreContext): Breakers => ({
   async breaker(agent) {
     const item = await withRetries(() => get(table, keys.breaker(agent)));

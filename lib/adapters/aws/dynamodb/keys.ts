@@ -10,7 +10,7 @@ export interface Key {
 const orderPrefix = 'ORDER#';
 /** The prefix of the partitions with the intents of agents. */
 const intentPrefix = 'INTENT#';
-/** The prefix of the partitions with circuit breakers, one for each agent. */
+/** The prefix of the partitions with circuit breakers, one for each agent and each consumer. */
 const breakerPrefix = 'BREAKER#';
 const historyPrefix = 'HISTORY#';
 const undoPrefix = 'UNDO#';
