@@ -14,7 +14,7 @@ import { type Given, type Instruction, isInstruction } from './instruction.ts';
 export async function checkOfPlan(
   { order, record, instance, program }: Loaded,
   planned: PlannedWrite,
-  { decision, judged, store }: { readonly decision: Given; readonly judged: Judged; readonly store: Pick<Store, 'undoPage'> },
+  { given, judged, store }: { readonly given: Given; readonly judged: Judged; readonly store: Pick<Store, 'undoPage'> },
 ): Promise<Check> {
   const { schemas, subject, now } = judged;
   const after = await withUndoPages(store, order.orderId, planned.instance.state);
@@ -29,12 +29,12 @@ export async function checkOfPlan(
   const follows = forecast(outset);
   const resumed = after.phase === 'suspended' ? forecastOfResumed(outset) : undefined;
   const facts = planned.instance.tail.filter(({ seq }) => seq > instance.seq) as readonly CoreFact[];
-  const [warnings, skips] = isInstruction(decision) ? warningsAndSkipsOf(decision, judged) : [[], []];
+  const [warnings, skips] = isInstruction(given) ? warningsAndSkipsOf(given, judged) : [[], []];
   const check = checkOf(program, instance.state, { after, facts, requests: planned.requests, follows, resumed, skips }, warnings);
   return { ...check, estimate: estimateOf(planned.requests.length + follows.requests.length, record) };
 }
 
-function warningsAndSkipsOf(decision: Instruction, judged: Judged) {
-  const kind = kindOf(decision);
-  return [kind.warnings?.(judged, decision) ?? [], kind.skips?.(judged, decision) ?? []] as const;
+function warningsAndSkipsOf(given: Instruction, judged: Judged) {
+  const kind = kindOf(given);
+  return [kind.warnings?.(judged, given) ?? [], kind.skips?.(judged, given) ?? []] as const;
 }

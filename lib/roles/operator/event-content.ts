@@ -4,16 +4,13 @@ import type { Judged } from '#core/instructions/kind';
 import type { Signal } from './instruction.ts';
 
 /** Returns the event that a feasible instruction or signal is to an order that has begun. */
-export function contentOf(
-  decision: OrderInstruction | Signal,
-  order: Pick<Judged, 'program' | 'state' | 'subject' | 'past'>,
-): EventContent {
-  if (decision.kind === 'signal') return { type: 'signaled', name: decision.name, payload: decision.payload };
-  return kindOf(decision).event?.(order, decision) ?? { type: 'instructed', instruction: withoutAuthor(decision) };
+export function contentOf(given: OrderInstruction | Signal, order: Pick<Judged, 'program' | 'state' | 'subject' | 'past'>): EventContent {
+  if (given.kind === 'signal') return { type: 'signaled', name: given.name, payload: given.payload };
+  return kindOf(given).event?.(order, given) ?? { type: 'instructed', instruction: withoutAuthor(given) };
 }
 
 /** The state keeps what an instruction says, but not who gave it. */
-function withoutAuthor(decision: OrderInstruction & { readonly by?: string; readonly reason?: string }): OrderInstruction {
-  const { by: _, reason: __, ...instruction } = decision;
+function withoutAuthor(given: OrderInstruction & { readonly by?: string; readonly reason?: string }): OrderInstruction {
+  const { by: _, reason: __, ...instruction } = given;
   return instruction as OrderInstruction;
 }

@@ -35,7 +35,7 @@ export interface InstructionPlan {
   readonly remainingSeconds: number | null;
 }
 
-/** The parts of a stored order that make a decision feasible or not. */
+/** The parts of a stored order that decide what is feasible now. */
 export interface Decided {
   readonly program: Program;
   readonly order: Pick<OrderRecord, 'orderId' | 'body' | 'firstGeneration'>;
@@ -77,10 +77,10 @@ export const schemasIn = ({ catalog }: Pick<Definitions, 'catalog'>): Schemas =>
   problems: (schema, value, at) => bodyProblems(validatorOf(schema), value, at),
 });
 
-/** Returns every reason why a decision cannot be carried out now; an empty list means that it is feasible. */
-export function refusalsOf(order: Judged, decision: Given): readonly InstructionRefusal[] {
-  if (isInstruction(decision)) return kindOf(decision).refusals(order, decision);
-  if (decision.kind === 'report')
+/** Returns every reason against an instruction, a signal or a report; an empty list means that it is feasible now. */
+export function refusalsOf(order: Judged, given: Given): readonly InstructionRefusal[] {
+  if (isInstruction(given)) return kindOf(given).refusals(order, given);
+  if (given.kind === 'report')
     return firstOf(
       () => whenFinished(order),
       () => reportReasons(order),
@@ -88,18 +88,18 @@ export function refusalsOf(order: Judged, decision: Given): readonly Instruction
   return firstOf(
     () => whenFinished(order),
     () => whenUndone(order),
-    () => signalReasons(order.program, order.state, decision.name),
+    () => signalReasons(order.program, order.state, given.name),
   );
 }
 
 /** Returns where an answer or a signal's payload does not match the definition. */
-export function problemsWith({ program, state }: Pick<Judged, 'program' | 'state'>, decision: Given): readonly SubmissionProblem[] {
-  if (decision.kind === 'resubmit' && decision.answer !== undefined && state.blocked) {
+export function problemsWith({ program, state }: Pick<Judged, 'program' | 'state'>, given: Given): readonly SubmissionProblem[] {
+  if (given.kind === 'resubmit' && given.answer !== undefined && state.blocked) {
     const node = nodeAt(program, state.blocked.path);
-    return node.activity === 'askOperator' ? schemaProblems(node.answer, decision.answer, '/answer') : [];
+    return node.activity === 'askOperator' ? schemaProblems(node.answer, given.answer, '/answer') : [];
   }
-  if (decision.kind === 'report') return pathProblems(program, decision.path);
-  return decision.kind === 'signal' ? payloadProblems([...program.nodes.values()], decision) : [];
+  if (given.kind === 'report') return pathProblems(program, given.path);
+  return given.kind === 'signal' ? payloadProblems([...program.nodes.values()], given) : [];
 }
 
 function pathProblems(program: Program, path: string | undefined): readonly SubmissionProblem[] {

@@ -3,14 +3,14 @@ import { InvariantError, isDamage } from '#ports/errors';
 import type { Found, Orders } from '#roles/scheduler/orders';
 import type { Given } from './instruction.ts';
 
-/** Reads the order that a decision is about; resolves to undefined if it does not exist. */
+/** Reads the order that an API call is about; resolves to undefined if it does not exist. */
 export type Find = (orderId: string) => Promise<Found | undefined>;
 
 /**
  * Runs `decide` on the order as it is stored. If its instance is damaged or inconsistent, `decide` runs again on the instance that the
- * journal tells exactly. If the journal tells none, a decision that undoes or ends the order runs on an instance that allows only that.
+ * journal tells exactly. If the journal tells none, an instruction that undoes or ends the order runs on an instance that allows only that.
  */
-export async function onOrder<T>(decision: Given, orders: Orders, decide: (find: Find) => Promise<T>): Promise<T> {
+export async function onOrder<T>(given: Given, orders: Orders, decide: (find: Find) => Promise<T>): Promise<T> {
   const found = (read: Orders['load']) => async (orderId: string) => {
     const loaded = await read(orderId);
     return loaded && { loaded, losses: [] };
@@ -25,8 +25,8 @@ export async function onOrder<T>(decision: Given, orders: Orders, decide: (find:
         return read(orderId);
       });
   const refolded: Find = found(orders.refold);
-  const { kind } = decision;
-  const ends = (kind === 'compensate' && (decision.path ?? rootPath) === rootPath) || kind === 'terminate';
+  const { kind } = given;
+  const ends = (kind === 'compensate' && (given.path ?? rootPath) === rootPath) || kind === 'terminate';
   const ways = [stored, storedOr(refolded), refolded, ...(ends ? [storedOr(orders.rebuild), orders.rebuild] : [])];
   let shown: unknown;
   for (const find of ways) {

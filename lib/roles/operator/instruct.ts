@@ -45,11 +45,11 @@ export type Instructed =
   | { readonly outcome: 'infeasible'; readonly refusals: readonly InstructionRefusal[] };
 
 /**
- * Applies an operator's instruction or a signal, or returns why it is refused and changes nothing. `key`: see `callKey`.
+ * Applies an instruction, a signal or a report, or returns why it is refused and changes nothing. `key`: see `callKey`.
  *
  * @throws InstanceLockedError when another host holds the lease for longer than the lock policy waits.
  */
-export type Instruct = (orderId: string, decision: Given, how: How) => Promise<Instructed>;
+export type Instruct = (orderId: string, given: Given, how: How) => Promise<Instructed>;
 
 interface How {
   /** Names the API call, so that a write that applied it is recognized. */
@@ -62,7 +62,7 @@ interface How {
   readonly key?: CallKey;
   /** The solution that gives the instruction, or that is made of it. */
   readonly solution?: UsedSolution;
-  /** Returns new documents for the transaction of a write that applies the decision. After a lost race it is called again. */
+  /** Returns new documents for the transaction of a write that applies what is given. After a lost race it is called again. */
   readonly beside?: (before: StateHead, after: StateHead) => readonly Document[];
 }
 
@@ -86,7 +86,7 @@ export function createInstructing(
   const callKeys = createCallKeys(store, () => clock.now());
   const schemas = schemasIn(definitions);
 
-  async function decideOnce(find: Find, ...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed | 'lost'> {
+  async function decideOnce(find: Find, ...[orderId, given, how]: Parameters<Instruct>): Promise<Instructed | 'lost'> {
     const { ifMatch, dryRun = false } = how;
     // Refusals are judged as of the time before the read. Otherwise a slow read could refuse a call that was carried out meanwhile.
     const readAt = clock.now();
@@ -98,33 +98,33 @@ export function createInstructing(
     const isOthers = !isHeldBy(how.caller, loaded) && isHeldByOther(loaded.record, hostId, now);
     const until = isOthers ? (heldUntil ?? now) : undefined;
     if (!dryRun && until !== undefined) throw new InstanceLockedError(orderId, until, lockHolderOf(loaded.record));
-    const orderKey = await keyFor(loaded, decision, how, keys);
+    const orderKey = await keyFor(loaded, given, how, keys);
     const key = how.key && storedCallKey(how.key, orderKey);
     const before = await callKeys.before(orderId, loaded.instance, key);
     if (before !== undefined) return before.outcome === 'replayed' ? { ...before, rev } : before;
     if (ifMatch !== undefined && ifMatch !== rev) return { outcome: 'stale', rev };
-    const judged = judgedOf(loaded, { schemas, now: readAt, past: await pastFor(loaded, decision, store), definitions });
-    const seal = (): Given => (orderKey && keys ? withPayloadSealed(judged, decision, orderKey, keys) : decision);
-    const taken = refused(found, decision, { judged, until, dryRun }) ?? (await moved(loaded, decision, { definitions, store, dryRun }));
+    const judged = judgedOf(loaded, { schemas, now: readAt, past: await pastFor(loaded, given, store), definitions });
+    const seal = (): Given => (orderKey && keys ? withPayloadSealed(judged, given, orderKey, keys) : given);
+    const taken = refused(found, given, { judged, until, dryRun }) ?? (await moved(loaded, given, { definitions, store, dryRun }));
     return 'outcome' in taken ? taken : carryOut(taken, seal(), { ...how, key, judged }, now);
   }
 
   async function carryOut(
     loaded: Loaded,
-    decision: Given,
+    given: Given,
     how: Omit<How, 'key'> & { readonly key: string | undefined; readonly judged: Judged },
     now: number,
   ): Promise<Instructed | 'lost'> {
     const { id, dryRun = false, key, beside, judged, solution } = how;
     const { orderId, rev } = loaded.record;
-    const incoming = [incomingOf(decision, { id, key, past: judged.past, solution })];
+    const incoming = [incomingOf(given, { id, key, past: judged.past, solution })];
     const plan = (byteBudget?: ByteBudget) => takenPlan(id, orders.planOf(loaded, incoming, now, byteBudget));
     const planned = await plan();
     if (!planned) return infeasible(loaded, [nothingToDo], dryRun);
-    const violated = keepsGoing(decision) ? await orders.violatedBy(loaded, planned, now) : [];
+    const violated = keepsGoing(given) ? await orders.violatedBy(loaded, planned, now) : [];
     if (violated.length > 0) return infeasible(loaded, violated.map(forbidden), dryRun);
     if (dryRun)
-      return { outcome: 'planned', check: await checkOfPlan(loaded, planned, { decision, judged, store }), plan: instructionPlan(planned) };
+      return { outcome: 'planned', check: await checkOfPlan(loaded, planned, { given, judged, store }), plan: instructionPlan(planned) };
     if (key !== undefined) await callKeys.pageOut(orderId, loaded.instance);
     const saved = await writer.save(loaded, planned, {
       replan: plan,
@@ -135,13 +135,13 @@ export function createInstructing(
     return { outcome: 'done', rev: rev + 1, ...(planned.reported === undefined ? {} : { exception: planned.reported }) };
   }
 
-  async function instruct(...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed> {
-    const instructed = await onOrder(decision, orders, (find) => compareAndSet(() => decideOnce(find, orderId, decision, how)));
+  async function instruct(...[orderId, given, how]: Parameters<Instruct>): Promise<Instructed> {
+    const instructed = await onOrder(given, orders, (find) => compareAndSet(() => decideOnce(find, orderId, given, how)));
     return instructed === 'lost' ? { outcome: 'infeasible', refusals: [movedOn] } : instructed;
   }
 
-  return (orderId, decision, how) =>
-    withLockPolicy(() => instruct(orderId, decision, how).catch((error) => refusedWrite(error, how)), {
+  return (orderId, given, how) =>
+    withLockPolicy(() => instruct(orderId, given, how).catch((error) => refusedWrite(error, how)), {
       policy: lockPolicy,
       clock,
       withinMs: lockWaitMaxMs,
@@ -149,7 +149,7 @@ export function createInstructing(
     });
 }
 
-/** Resolves to a plan only if it carries out the decision. An order without room for a signal could otherwise be written without it. */
+/** Resolves to a plan only if it carries out what is given. An order without room for a signal could otherwise be written without it. */
 async function takenPlan(id: string, plan: Promise<PlannedWrite | undefined>): Promise<PlannedWrite | undefined> {
   const planned = await plan;
   return planned?.taken.includes(id) ? planned : undefined;
@@ -160,8 +160,8 @@ const isHeldBy = (caller: string | undefined, { record }: Loaded): boolean =>
   caller !== undefined && record.heldBy === personHolder(caller);
 
 /** Reads the journal if the kind of the instruction needs it. */
-async function pastFor({ program, order, instance }: Loaded, decision: Given, store: Pick<Store, 'pages'>): Promise<Past> {
-  if (!isInstruction(decision) || !kindOf(decision).readsHistory) return new Map();
+async function pastFor({ program, order, instance }: Loaded, given: Given, store: Pick<Store, 'pages'>): Promise<Past> {
+  if (!isInstruction(given) || !kindOf(given).readsHistory) return new Map();
   return pastOf(program, subjectOf(order), wholeJournal(await store.pages(order.orderId), instance.tail));
 }
 
@@ -172,11 +172,11 @@ interface Moving {
 }
 
 /** Moves the order to the version of its workflow that the instruction names; other instructions leave it where it is. */
-async function moved(loaded: Loaded, decision: Given, { definitions, store, dryRun }: Moving): Promise<Loaded | Instructed> {
-  if (decision.kind !== 'migrate') return loaded;
+async function moved(loaded: Loaded, given: Given, { definitions, store, dryRun }: Moving): Promise<Loaded | Instructed> {
+  if (given.kind !== 'migrate') return loaded;
   const { name } = loaded.record.workflow;
-  const target = definitions.program(name, decision.version);
-  if (!target) throw new Error(`The app has no version ${decision.version} of ${name}.`);
+  const target = definitions.program(name, given.version);
+  if (!target) throw new Error(`The app has no version ${given.version} of ${name}.`);
   const result = migrated(loaded, target, await store.pages(loaded.order.orderId));
   if (result.ok) return result.loaded;
   const about = result.path === undefined ? {} : { path: result.path };
@@ -184,8 +184,8 @@ async function moved(loaded: Loaded, decision: Given, { definitions, store, dryR
 }
 
 /** Decrypts the order's key if the call needs it: to compare its content with that of an earlier call, or to seal its payload. */
-async function keyFor({ order }: Loaded, decision: Given, how: How, keys: Keys | undefined): Promise<OrderKey | undefined> {
-  const needsKey = how.key !== undefined || bringsValues(decision);
+async function keyFor({ order }: Loaded, given: Given, how: How, keys: Keys | undefined): Promise<OrderKey | undefined> {
+  const needsKey = how.key !== undefined || bringsValues(given);
   return needsKey && order.key !== undefined ? orderKeyIn(order.key, order.orderId, keys) : undefined;
 }
 
@@ -196,19 +196,19 @@ interface Looked {
   readonly dryRun: boolean;
 }
 
-/** Returns why a decision cannot be carried out on the order; undefined if it can. */
-function refused({ loaded, losses }: Found, decision: Given, { judged, until, dryRun }: Looked): Instructed | undefined {
+/** Returns why an instruction, a signal or a report cannot be carried out on the order; undefined if it can. */
+function refused({ loaded, losses }: Found, given: Given, { judged, until, dryRun }: Looked): Instructed | undefined {
   const refusals = [
     ...(until === undefined ? [] : [held(until)]),
-    ...refusalsOf(judged, decision),
-    ...(decision.kind === 'compensate' ? losses.map((detail) => refusal('unreadable', detail)) : []),
+    ...refusalsOf(judged, given),
+    ...(given.kind === 'compensate' ? losses.map((detail) => refusal('unreadable', detail)) : []),
   ];
   if (refusals.length > 0) return infeasible(loaded, refusals, dryRun);
-  const problems = problemsWith(judged, decision);
+  const problems = problemsWith(judged, given);
   return problems.length > 0 ? { outcome: 'invalid', problems } : undefined;
 }
 
-/** Returns the answer to an infeasible decision. A dry run answers with its check. */
+/** Returns the answer to an API call that is infeasible. A dry run answers with its check. */
 const infeasible = (loaded: Loaded | undefined, refusals: readonly InstructionRefusal[], dryRun = false): Instructed =>
   dryRun
     ? { outcome: 'planned', check: refusedCheck(loaded && { program: loaded.program, state: loaded.instance.state }, refusals) }
@@ -222,7 +222,7 @@ const nothingToDo = refusal(
   'The order has already done what this asks for, so nothing would change. Look at its present state.',
 );
 
-/** Whether constraints apply to the decision: the order goes on after it. They never keep a person from stopping or ending an order. */
+/** Whether constraints apply: the order goes on after what is given. They never keep a person from stopping or ending an order. */
 const keepsGoing = ({ kind }: Given): boolean => !endings.has(kind);
 const endings: ReadonlySet<Given['kind']> = new Set([
   'report',
@@ -250,19 +250,19 @@ interface Named {
   readonly solution: UsedSolution | undefined;
 }
 
-const incomingOf = (decision: Given, { id, key, past, solution }: Named): Incoming => ({
+const incomingOf = (given: Given, { id, key, past, solution }: Named): Incoming => ({
   id,
-  ...messageOf(decision, past, solution),
+  ...messageOf(given, past, solution),
   ...(key === undefined ? {} : { key }),
 });
 
-function messageOf(decision: Given, past: Past, solution: UsedSolution | undefined) {
-  if (isInstruction(decision)) return { type: 'instruction', instruction: decision, past, ...(solution ? { solution } : {}) } as const;
-  return decision.kind === 'signal' ? ({ type: 'signal', signal: decision } as const) : ({ type: 'report', report: decision } as const);
+function messageOf(given: Given, past: Past, solution: UsedSolution | undefined) {
+  if (isInstruction(given)) return { type: 'instruction', instruction: given, past, ...(solution ? { solution } : {}) } as const;
+  return given.kind === 'signal' ? ({ type: 'signal', signal: given } as const) : ({ type: 'report', report: given } as const);
 }
 
 /**
- * Converts an error of a decision that would violate an invariant or a size limit to a refusal.
+ * Converts the error of a write that would violate an invariant or a size limit to a refusal.
  *
  * @throws any other error, as it is.
  */

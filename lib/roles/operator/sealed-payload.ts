@@ -18,36 +18,36 @@ export const bringsValues = ({ kind }: Given): boolean =>
   kind === 'signal' || kind === 'resubmit' || kind === 'skip' || kind === 'replace-input' || kind === 'restart';
 
 /** Encrypts the secret fields of the values that an instruction brings. They have been checked before. */
-export function withPayloadSealed(order: Order, decision: Given, key: OrderKey, keys: Keys): Given {
+export function withPayloadSealed(order: Order, given: Given, key: OrderKey, keys: Keys): Given {
   const { program } = order;
   const random = (bytes: number) => keys.random(bytes);
-  if (decision.kind === 'signal') {
-    const { name, payload } = decision;
-    return { ...decision, payload: withSecretsSealed(payload, pointersOf(program, name), key, random, `signal/${name}#`) };
+  if (given.kind === 'signal') {
+    const { name, payload } = given;
+    return { ...given, payload: withSecretsSealed(payload, pointersOf(program, name), key, random, `signal/${name}#`) };
   }
-  if (decision.kind === 'restart') return restartSealed(order, decision, (secret, at) => sealed(secret, at, key, random));
-  if (decision.kind === 'resubmit' && decision.answer !== undefined)
-    return { ...decision, answer: withSecretsSealed(decision.answer, pointersOf(program), key, random, 'answer#') };
-  const path = ('path' in decision ? decision.path : undefined) ?? order.state.blocked?.path;
-  if (path === undefined) return decision;
-  if (decision.kind === 'skip' && decision.output !== undefined)
-    return { ...decision, output: withSecretsSealed(decision.output, secretOutputAt(program, path), key, random, `${path}#`) };
-  if (decision.kind !== 'replace-input') return decision;
+  if (given.kind === 'restart') return restartSealed(order, given, (secret, at) => sealed(secret, at, key, random));
+  if (given.kind === 'resubmit' && given.answer !== undefined)
+    return { ...given, answer: withSecretsSealed(given.answer, pointersOf(program), key, random, 'answer#') };
+  const path = ('path' in given ? given.path : undefined) ?? order.state.blocked?.path;
+  if (path === undefined) return given;
+  if (given.kind === 'skip' && given.output !== undefined)
+    return { ...given, output: withSecretsSealed(given.output, secretOutputAt(program, path), key, random, `${path}#`) };
+  if (given.kind !== 'replace-input') return given;
   // A mask means that the secret stays as it is: the present secret of the step takes its place later.
   const seal = (secret: Json, pointer: string): Json => (secret === mask ? mask : sealed(secret, `${path}#input${pointer}`, key, random));
-  return { ...decision, input: withReplaced(decision.input, secretInputAt(order, path), seal) };
+  return { ...given, input: withReplaced(given.input, secretInputAt(order, path), seal) };
 }
 
 type Restarting = Extract<Given, { kind: 'restart' }>;
 
 /** Encrypts the secrets in the body of the order that a restart creates. The present order's secret takes the place of a mask later. */
-function restartSealed({ program, programs }: Order, decision: Restarting, seal: (secret: Json, at: string) => Json): Restarting {
-  const { order: body, version } = decision;
+function restartSealed({ program, programs }: Order, given: Restarting, seal: (secret: Json, at: string) => Json): Restarting {
+  const { order: body, version } = given;
   const { name } = program.definition;
   const target = version === undefined ? program : programs(name, version);
-  if (body === undefined || !target) return decision;
+  if (body === undefined || !target) return given;
   const order = withReplaced(body, markedIn(target).ofOrder, (secret, at) => (secret === mask ? mask : seal(secret, `restart#${at}`)));
-  return { ...decision, order };
+  return { ...given, order };
 }
 
 function secretInputAt({ program, schemas }: Order, path: string): readonly string[] {

@@ -59,6 +59,7 @@ export function createOverviewKeeper(options: OverviewKeeperOptions): OverviewKe
   async function write(now: number): Promise<void> {
     const stored = await storedOverview(store);
     seenAt = Math.max(seenAt, stored?.overview.asOf ?? Number.NEGATIVE_INFINITY);
+    // A time after `now` says nothing: the clock was set back.
     if (now - seenAt < everyMs && seenAt <= now) return;
     const overview = await figuresAt(now, overdue, stored?.overview, options);
     const rev = stored?.rev ?? 0;

@@ -74,6 +74,7 @@ function acted(draft: Draft, acting: Acting): Draft {
   if (phase === 'closed') return draft;
   switch (action.kind) {
     case 'retry':
+      // A blocked order requests nothing.
       return path === undefined || draft.instance.state.blocked
         ? draft
         : applyEvent(draft, { type: 'decided', rule, path, action: { kind: 'retry', afterSeconds: action.afterSeconds } });

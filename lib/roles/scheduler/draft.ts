@@ -2,6 +2,7 @@ import { advance } from '#core/advance';
 import type { Command } from '#core/data/command';
 import type { Event, EventContent } from '#core/data/event';
 import { engineFault, engineFaults, type Fault } from '#core/data/fault';
+import { attemptOf } from '#core/data/ids';
 import { type Json, type JsonObject, utf8Bytes } from '#core/data/json';
 import type { Blocked } from '#core/data/state';
 import { withRuledUndos } from '#core/definition/ruled-undos';
@@ -133,7 +134,7 @@ function remainingByteBudget({ settings: { byteBudget }, instance, loaded }: Dra
 /** Announces that an undo keeps failing, so that an operator looks for the cause. The scheduler continues to retry it. */
 function announceStuck(draft: Draft, { path, attemptId, fault }: Extract<OrderFact, { type: 'UndoFailed' }>): Draft {
   const summary = summaryIn(draft, fault ?? engineFault(engineFaults.deadlineExceeded, 'Its agent does not answer.'));
-  const failureCount = Number(attemptId.slice(attemptId.lastIndexOf('.') + 1));
+  const failureCount = attemptOf(attemptId);
   const id = `${announcedAs(draft.record)}/stuck/${path}/${attemptId}`;
   return alert(draft, 'Compensation Stuck', {
     id,

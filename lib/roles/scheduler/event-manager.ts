@@ -11,7 +11,7 @@ import { stepsAt, valuesAt } from './rule-values.ts';
 import { noteDryUndos, noteRuledUndo } from './ruled-undos.ts';
 
 /** The largest number of times that one write asks the rules about what they have done in the same write. */
-const turnsMax = 12;
+const timesMax = 12;
 
 /**
  * Asks the rules about the age of the order and about late steps, before the steps are requested again. An exception of the same write
@@ -36,7 +36,7 @@ export function askAboutWrite(draft: Draft): Draft {
   const { loaded } = draft;
   const isNew = loaded.record.rev === 0;
   let asked: AskedSoFar = { seq: loaded.instance.seq, state: isNew ? undefined : loaded.record.processState };
-  for (let turn = 0; turn < turnsMax && next.needs === undefined; turn++) {
+  for (let time = 0; time < timesMax && next.needs === undefined; time++) {
     const events = eventsOf(next, asked);
     if (events.length === 0) return next;
     asked = { seq: next.instance.seq, state: orderStateOf(next) };

@@ -21,7 +21,7 @@ import { causeOf, closeCause, detectionOf } from './record-causes.ts';
 import { valuesAt } from './rule-values.ts';
 
 /** Rules handle at most this many exceptions in one write. The next one goes to a person. */
-const turnsMax = 12;
+const timesMax = 12;
 
 /**
  * The exception manager (WSEHF): a fault that no handler of its scopes takes has stopped the order. The manager detects and diagnoses the
@@ -30,7 +30,7 @@ const turnsMax = 12;
 export function askRules(draft: Draft): Draft {
   let next = draft;
   let origin: Origin = { round: draft.rulesRound ?? 0 };
-  for (let turn = 0; turn < turnsMax && next.needs === undefined; turn++) {
+  for (let time = 0; time < timesMax && next.needs === undefined; time++) {
     const { blocked } = next.instance.state;
     const isKnown = blocked === draft.loaded.instance.state.blocked || blocked === next.diagnosis?.blocked;
     if (!blocked || isQuestion(blocked.fault) || isKnown) return next;

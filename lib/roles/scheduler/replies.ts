@@ -30,6 +30,7 @@ export function hasValidOutput(
 ): boolean {
   if (reply.status !== 'succeeded') return true;
   const node = nodeAt(program, stepOfRequest(record.orderId, requestId) ?? '');
+  // The output of a called order has no schema: only operations of agents have one.
   return isRemote(node) && (agent === workflowsAgent || isValidOutput(agent, node.operation, reply.output));
 }
 
