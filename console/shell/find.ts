@@ -61,7 +61,7 @@ async function byBeginning(beginning: string, signal: AbortSignal, show: (found:
     const { items, next } = await get<Page<ListedOrder>>(apiPath('/orders', { limit: pageSize, cursor }), { signal });
     orders.push(...items.filter(({ orderId }) => orderId.startsWith(beginning)));
     show({ orders: orders.slice(0, shownMax), note: 'Looking at older orders…' });
-    if (next === null) return show({ orders, note: 'No order has such an id.' });
+    if (next === null) return show({ orders: orders.slice(0, shownMax), note: 'No order has such an id.' });
     cursor = next;
   }
   show({
