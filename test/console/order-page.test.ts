@@ -129,3 +129,24 @@ test('F-153: the graph of a completed order draws the last edge as taken', async
   // The edges of the handler are not taken: to its step, and from there to the end.
   assert.equal((await all.count()) - (await taken.count()), 2);
 });
+
+test('the history of an order says how many entries it shows, until it has read all of them', async () => {
+  const order = await call('GET', `/orders/${completed}`, operator);
+  const entryOf = (seq: number): object => ({ seq, at: new Date().toISOString(), type: 'StepRequested', path: 'order/charge' });
+  const pages = 22;
+  let changes = 0;
+  await page.route(`**/orders/${completed}`, (route) => route.fulfill({ json: { ...order, rev: order.rev + changes } }));
+  await page.route(`**/orders/${completed}/history*`, async (route) => {
+    const number = Number(new URL(route.request().url()).searchParams.get('cursor') ?? '0');
+    const items = Array.from({ length: 100 }, (_, index) => entryOf(100 * number + index + 1));
+    await route.fulfill({ json: { items, next: number + 1 < pages ? String(number + 1) : null } });
+  });
+  await show('/orders', page);
+  await show(`/orders/${completed}?tab=History`, page);
+  const panel = page.getByRole('region', { name: 'History' });
+  await panel.getByText('Only the first 2,000 entries.', { exact: false }).waitFor();
+  changes = 1;
+  await panel.getByText('2200', { exact: true }).waitFor();
+  assert.equal(await panel.getByText('Only the first', { exact: false }).count(), 0);
+  await page.unrouteAll();
+});

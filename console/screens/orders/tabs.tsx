@@ -11,7 +11,12 @@ import type { History } from './use-history.ts';
 export const HistoryList = ({ history }: { history: History | undefined }) => (
   <Panel
     label="History"
-    footer={history && !history.isWhole && <span>Only the first 2,000 entries. The command line and the API have all of them.</span>}
+    footer={
+      history &&
+      !history.isWhole && (
+        <span>Only the first {history.entries.length.toLocaleString('en')} entries. The command line and the API have all of them.</span>
+      )
+    }
   >
     {history ? (
       <ol class="story-list">

@@ -3,12 +3,16 @@ import { apiPath, get } from '../../api/client.ts';
 import type { Page } from '../../api/poll.ts';
 import type { HistoryEntry } from '../../api/types.ts';
 
-/** One read takes at most this many pages, of 100 entries each. The command line and the API have the rest of a longer history. */
+/**
+ * One read takes at most this many pages, of 100 entries each, and goes on where the last one stopped. The command line and the API have
+ * the rest of a longer history.
+ */
 const pagesMax = 20;
 
 /** The history of an order, as far as it has been read. */
 export interface History {
   readonly entries: readonly HistoryEntry[];
+  /** Whether the last read reached the end of the history. */
   readonly isWhole: boolean;
 }
 
@@ -22,16 +26,17 @@ export function useHistory(orderId: string, rev: number | undefined): History | 
     const ended = new AbortController();
     const read = async (): Promise<void> => {
       const { entries } = last.current;
-      for (let pages = 0; pages < pagesMax; pages += 1) {
+      let isWhole = false;
+      for (let pages = 0; pages < pagesMax && !isWhole; pages += 1) {
         const { cursor } = last.current;
         const path = apiPath(`/orders/${orderId}/history`, { limit: 100, cursor });
         const { items, next } = await get<Page<HistoryEntry>>(path, { signal: ended.signal });
         for (const entry of items) entries.set(entry.seq, entry);
-        if (next === null) break;
-        last.current.cursor = next;
+        isWhole = next === null;
+        if (next !== null) last.current.cursor = next;
       }
       const sorted = [...entries.values()].sort((one, other) => one.seq - other.seq);
-      if (!ended.signal.aborted) setHistory({ entries: sorted, isWhole: sorted.length < pagesMax * 100 });
+      if (!ended.signal.aborted) setHistory({ entries: sorted, isWhole });
     };
     read().catch(() => undefined);
     return () => ended.abort();
