@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { DrawnItem } from '#core/views/diagram';
+import type { DrawnItem } from '#core/views/drawing';
 import type { Layout } from '#diagrams/layout';
 import { get } from '../api/client.ts';
 import type { Workflow } from '../api/types.ts';

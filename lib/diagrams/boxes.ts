@@ -1,4 +1,4 @@
-import type { DrawnNode, NodeKind } from '#core/views/diagram';
+import type { DrawnNode, NodeKind } from '#core/views/drawing';
 import { type Type, widthOf, wrapped } from './text.ts';
 
 /** Text set in lines, with its size. */

@@ -1,5 +1,5 @@
 import { Graph, layout } from '@dagrejs/dagre';
-import type { Drawing, DrawnEdge, DrawnFrame, DrawnItem } from '#core/views/diagram';
+import type { Drawing, DrawnEdge, DrawnFrame, DrawnItem } from '#core/views/drawing';
 import { type Box, boxOf, edgeLabel, even, frameTitle, type SetText } from './boxes.ts';
 
 export interface Point {

@@ -1,4 +1,4 @@
-import type { Drawing, NodeKind } from '#core/views/diagram';
+import type { Drawing, NodeKind } from '#core/views/drawing';
 import { leading, type SetText } from './boxes.ts';
 import { layOut, type PlacedBox, type PlacedEdge, type PlacedFrame, type Point } from './layout.ts';
 import { curve, sixCorners, tip } from './shapes.ts';

@@ -1,5 +1,6 @@
 import type { WorkflowDefinition } from '#core/definition/definition';
-import { type DrawnEdge, type DrawnItem, type DrawnNode, drawingOf, type NodeKind } from './diagram.ts';
+import { drawingOf } from './diagram.ts';
+import type { DrawnEdge, DrawnItem, DrawnNode, NodeKind } from './drawing.ts';
 
 /** Returns a workflow as a Mermaid flowchart, as GitHub renders it. */
 export const mermaidOf = (definition: WorkflowDefinition): string =>
