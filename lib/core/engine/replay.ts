@@ -1,4 +1,4 @@
-import { engineFaults, type Fault, isKindOf } from '#core/data/fault';
+import type { Fault } from '#core/data/fault';
 import { definitionPath, firstGenerationOf, isUndoPath, undonePath } from '#core/data/ids';
 import type { CoreFact, Fact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
@@ -7,6 +7,7 @@ import { type Activity, isRemote, type Template } from '#core/definition/definit
 import { fill, nodeAt, type Program, scopeOf } from '#core/definition/program';
 import { mask } from '#core/definition/secrets';
 import { possibleUntil } from './confirmation.ts';
+import { isFaultOfRefusal } from './step-replies.ts';
 import type { Subject } from './transition.ts';
 import { isWithin } from './undo-pages.ts';
 
@@ -121,8 +122,7 @@ export class Replay {
   /** Whether the service has definitely refused a step. Any other step is requested again under its key. */
   private isRefused(path: string): boolean {
     const { fault } = this.courses.get(path) ?? {};
-    const withoutService = [engineFaults.deadlineExceeded, engineFaults.expressionFailed, engineFaults.expressionTooLarge];
-    return fault?.permanent === true && !fault.outcomeUnknown && !withoutService.some((type) => isKindOf(fault.type, type));
+    return fault !== undefined && isFaultOfRefusal(fault);
   }
 
   private compensated(path: string): void {

@@ -1,6 +1,6 @@
 import type { RemoteStep } from '#core/activities/step';
 import type { StepReply } from '#core/data/event';
-import { engineFault, engineFaults, type Fault, shortType } from '#core/data/fault';
+import { engineFault, engineFaults, type Fault, isKindOf, shortType } from '#core/data/fault';
 import { fits, type Json, utf8Bytes } from '#core/data/json';
 import { limits } from '#core/definition/definition';
 import type { Context } from './behavior.ts';
@@ -20,6 +20,19 @@ export const brief = ({ type, message }: Fault): string => {
 export const isDefiniteRefusal = (reply: StepReply): boolean =>
   (reply.status === 'rejected' && !reply.outcomeUnknown) ||
   (reply.status === 'failed' && reply.fault.permanent && !reply.fault.outcomeUnknown);
+
+/** Permanent faults that the engine raises without an answer of the service to the last request. */
+const withoutService: readonly string[] = [
+  engineFaults.deadlineExceeded,
+  engineFaults.expressionFailed,
+  engineFaults.expressionTooLarge,
+  engineFaults.inputChanged,
+  engineFaults.stateTooLarge,
+];
+
+/** Whether a fault in the journal of a step proves that the service refused its last request. */
+export const isFaultOfRefusal = ({ type, permanent, outcomeUnknown }: Fault): boolean =>
+  permanent && !outcomeUnknown && !withoutService.some((each) => isKindOf(type, each));
 
 /** Returns the fault of a request that its agent rejected. */
 export const rejection = ({ message, deadLetter, outcomeUnknown }: Extract<StepReply, { status: 'rejected' }>): Fault =>

@@ -1,8 +1,11 @@
+import type { EventContent } from '#core/data/event';
+import type { Fault } from '#core/data/fault';
 import { definitionPath, firstGenerationOf } from '#core/data/ids';
 import type { CoreFact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
 import type { Program } from '#core/definition/program';
 import { undoneBy } from '#core/engine/replay';
+import { isFaultOfRefusal } from '#core/engine/step-replies';
 import type { Subject } from '#core/engine/transition';
 import { isWithin } from '#core/engine/undo-pages';
 
@@ -21,23 +24,32 @@ export type PastActivity = {
 
 export type Past = ReadonlyMap<string, PastActivity>;
 
+/** A line of the journal: a fact, with its event unless the fact tells it. */
+type Line = CoreFact & { readonly event?: EventContent };
+
 /** Returns what a journal says about each activity, by path. An undo counts for the activity that it undoes. */
 export function pastOf(program: Program, subject: Subject, facts: readonly { readonly type: string }[]): Past {
   const past = new Map<string, PastActivity>();
   const first = firstGenerationOf(subject);
-  for (const fact of facts as readonly CoreFact[]) {
+  const refused = new Map<string, boolean>();
+  for (const fact of facts as readonly Line[]) {
     if (!('path' in fact) || fact.path === undefined || !program.nodes.has(definitionPath(fact.path))) continue;
     const { path } = fact;
     const undone = undoneBy(program, path);
     const known = past.get(undone ?? path) ?? { generation: first, attempt: 0, outcome: 'open' as const };
     if (undone !== undefined) {
       if (fact.type === 'ActivityClosed' && fact.result === 'Compensated') undo(past, undone, known);
-    } else if (fact.type === 'StepRequested') past.set(path, { ...attemptIn(fact.attemptId, known), outcome: 'open' });
+    } else if (fact.type === 'StepRequested') {
+      refused.delete(path);
+      past.set(path, { ...attemptIn(fact.attemptId, known), outcome: 'open' });
+    }
+    // The first fault after a request decides. A later one, such as that of a rule, says nothing about the service.
+    else if ('fault' in fact && fact.fault !== undefined) refused.set(path, refused.get(path) ?? isRefusal(fact, fact.fault));
     else if (fact.type === 'ActivityStarted') past.set(path, { generation: known.generation, attempt: known.attempt, outcome: 'open' });
     else if (fact.type === 'MarkedCompensated') undo(past, path, known);
     else if (fact.type === 'OutcomeUnknown') past.set(path, { ...known, outcome: 'unknown' });
     else if (fact.type === 'ActivitySkipped' && fact.effect === 'none') past.set(path, { ...known, skipped: true });
-    else if (fact.type === 'ActivityClosed') past.set(path, closedWith(known, fact));
+    else if (fact.type === 'ActivityClosed') past.set(path, closedWith(known, fact, refused.get(path) === true));
   }
   return past;
 }
@@ -53,12 +65,16 @@ function attemptIn(attemptId: string, { generation, attempt }: PastActivity): Pi
   return { generation: Number(gen ?? generation), attempt: Number(tries ?? attempt) };
 }
 
-function closedWith(known: PastActivity, fact: Extract<CoreFact, { type: 'ActivityClosed' }>): PastActivity {
+/** Whether a fault came with a reply that proves that the operation was not done. A line keeps its event if that was no reply. */
+const isRefusal = ({ event }: Line, fault: Fault): boolean => (event === undefined || event.type === 'replied') && isFaultOfRefusal(fault);
+
+function closedWith(known: PastActivity, fact: Extract<CoreFact, { type: 'ActivityClosed' }>, isRefused: boolean): PastActivity {
   const { generation, attempt, outcome, skipped } = known;
   const request = fact.attemptId === undefined ? { generation, attempt } : attemptIn(fact.attemptId, known);
   const { output } = fact;
   if (fact.result === 'Succeeded')
     return { ...request, outcome: 'done', ...(output === undefined ? {} : { output }), ...(skipped ? { skipped } : {}) };
-  // A canceled step may have been done and undone, or its outcome may have stayed unknown.
+  // A step that failed may have been done, unless its service refused it. A canceled one notes its unknown outcome itself.
+  if (fact.result === 'Faulted' && request.attempt > 0 && !isRefused && outcome === 'open') return { ...request, outcome: 'unknown' };
   return outcome === 'undone' || outcome === 'unknown' ? known : { ...request, outcome: 'gone' };
 }

@@ -97,7 +97,8 @@ function memosFor(
     delete skips[each];
     if (!undoBetween && outcome === 'done' && isLeaf(program, each))
       skips[each] = { effect: 'kept', ...(output === undefined ? {} : { output }) };
-    else if (isRemote(node) && attempt > 0) memos[each] = { generation, attempt, outcome: memoOutcome(program, state, each, outcome) };
+    else if (isRemote(node) && attempt > 0)
+      memos[each] = { generation, attempt, outcome: memoOutcome(program, state, each, outcome, undoBetween) };
   }
   for (const { path: each, generation } of undoBetween ? (state.undo ?? []) : [])
     if (isAtOrAfter(program, each, path) && !isRemote(nodeAt(program, each))) memos[each] = { generation, attempt: 1, outcome: 'undone' };
@@ -105,10 +106,21 @@ function memosFor(
   return { memos, skips, outputs: { ...outputs, ...Object.fromEntries(kept) } };
 }
 
-/** The next request of a step is a new effect. A step without an undo whose outcome is unknown is confirmed under the same key instead. */
-function memoOutcome(program: Program, state: Judged['state'], path: string, outcome: PastActivity['outcome']): StepMemo['outcome'] {
-  const isOpen = outcome === 'unknown' || (outcome === 'open' && isUnknown(program, state, path));
-  return isOpen && !nodeAt(program, path).undo ? 'open' : 'undone';
+/**
+ * The next request of a step is a new effect. If its outcome is unknown and nothing confirms or undoes it first, the step is requested
+ * again under the same key instead.
+ */
+function memoOutcome(
+  program: Program,
+  state: Judged['state'],
+  path: string,
+  outcome: PastActivity['outcome'],
+  undoBetween: boolean,
+): StepMemo['outcome'] {
+  const { undo } = nodeAt(program, path);
+  // The cancellation of an open step confirms and undoes it. A step that has closed is undone only in between.
+  if (outcome === 'open') return isUnknown(program, state, path) && !undo ? 'open' : 'undone';
+  return outcome === 'unknown' && !(undo && undoBetween) ? 'open' : 'undone';
 }
 
 const isLeaf = (program: Program, path: string): boolean =>
