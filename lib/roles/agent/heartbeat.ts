@@ -35,7 +35,8 @@ export function startHeartbeat(
 ): Heartbeat {
   const stopped = new AbortController();
   const started = clock.now();
-  // A copy of the request that comes late has little time left. Heartbeats that give so little would be sent every few milliseconds.
+  // A copy of the request that arrives shortly before its deadline has little time left. Heartbeats that give so little would be sent every
+  // few milliseconds.
   const window = Math.max(deadline.at() - started, request.givenMs ?? request.remainingMs);
   // The longest time counts from when the request was sent, not from when it was received.
   const last = Math.min(started, Date.parse(request.completeBy) - request.remainingMs) + longestSeconds * 1000;

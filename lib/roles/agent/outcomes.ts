@@ -8,7 +8,7 @@ export interface CalledFor {
 const failuresInRow = 5;
 /**
  * The fewest failures of the clients other than the one with the most failures. This many show an outage even if the service has just
- * answered somebody else.
+ * answered another client.
  */
 const othersMin = 2;
 /** The time for which an answer to one client shows that the service is up for others. */

@@ -144,7 +144,7 @@ async function reportToGuard(permit: Permit, error: unknown): Promise<void> {
 
 export const kindOf = (error: unknown): string => (error instanceof Error ? error.constructor.name : typeof error);
 
-/** Rejects at the deadline even if the operation ignores its signal, so that it does not delay other requests. */
+/** Rejects at the deadline even if the operation ignores its abort signal, so that the operation does not delay other requests. */
 export const inTime = <T>(work: Promise<T>, { passed }: Deadline): Promise<T> => Promise.race([work, passed]);
 
 /** Runs code of an operation. Its errors come without the secrets of the request: they go to faults, logs and dead letters. */

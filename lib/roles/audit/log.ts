@@ -10,7 +10,7 @@ export interface LogPorts {
   readonly auditLog?: AuditLog | undefined;
 }
 
-/** Writes a line of the audit, at every log level. While the audit's own log is away, the line goes to the log of the process. */
+/** Writes a line of the audit, at every log level. While the audit's own log is unavailable, the line goes to the log of the process. */
 export async function writeLine({ clock, telemetry, auditLog }: LogPorts, message: string, fields: LogFields): Promise<void> {
   if (!auditLog) return telemetry.audit(message, fields);
   const now = clock.now();

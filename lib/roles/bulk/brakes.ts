@@ -17,7 +17,7 @@ const olderThanMs = 10_000;
 /** Messages that count as a backlog if so many wait for the same time: not every queue reports how old they are. */
 const manyMin = 20;
 
-/** Looks for reasons why a bulk run must wait: a remote service that it needs is away, or the scheduler is behind. */
+/** Looks for reasons why a bulk run must wait: a remote service that it needs is unavailable, or the scheduler is behind. */
 export interface Brakes {
   found(agents: readonly string[]): Promise<PauseCause | undefined>;
 }

@@ -184,7 +184,7 @@ export class RunAtWork {
     else await this.treat(room, isOver);
   }
 
-  /** Pauses the run if a remote service is away or the scheduler is behind; resolves to whether there is such a reason. */
+  /** Pauses the run if a remote service is unavailable or the scheduler is behind; resolves to whether there is such a reason. */
   private async brake(): Promise<boolean> {
     const pause = await this.ports.brakes.found(this.held.run.agents);
     if (!pause) return false;

@@ -69,7 +69,7 @@ const refused = (code: string, detail: string): Checked => ({ ok: false, refusal
 
 /**
  * Applies the instruction to one order, unless the order has an outcome already, or the run does not go on: then it resolves to undefined.
- * The outcome `applied` is a document of the order's own write: both exist, or neither does. So a process that repeats the work of another
+ * The outcome `applied` is part of the transaction of the order's write, so neither exists without the other. So a process that repeats the work of another
  * one applies nothing twice.
  */
 export async function treatOrder(order: OrderOfSet, treating: Treating): Promise<StoredOutcome | undefined> {

@@ -82,7 +82,7 @@ export const closed = (
   { by, reason, now }: ChannelChange,
 ): ChannelState => {
   const known = before ?? untouched(channel, now);
-  // A channel that is closed again before all requests are released continues the same outage for the rest.
+  // A channel that is closed again before all requests are released continues the same outage for the requests that still wait.
   const outage = known.closedAt === null ? undefined : outageOf(known, now);
   const closedAt = awayFrom(channel, outage, now, 0).openedAt;
   return { ...known, rev: known.rev + 1, state: 'closed', at: now, by, reason, queues, closedAt, unannounced: by === engine };
@@ -182,7 +182,7 @@ export async function changeChannelState(
   return changed;
 }
 
-/** Returns the channel's entry in the register. Before a closing the entry is rewritten, so that it cannot expire meanwhile. */
+/** Returns the channel's entry in the register. Before a closing the entry is rewritten, so that it does not expire while the channel is closed. */
 async function enrolled(channel: string, documents: Kept, state: ChannelState['state']): Promise<Document | undefined> {
   const entered = await compareAndSet(async () => {
     const found = await documents.document(collections.channels, channel);

@@ -18,7 +18,7 @@ const bytesMax = 1024;
 
 /**
  * Returns the conversation of a message: the messages of one step, the wake-ups of one order, or the submissions of a client under
- * one key. A message for a consumer names its own. A message without these fields is a conversation by itself.
+ * one key. A message for a consumer names its conversation. A message without these fields is a conversation by itself.
  */
 export function conversationOf({ queue, messageId, body }: Pick<Delivery, 'queue' | 'messageId' | 'body'>): string {
   const { orderId, path, client, idempotencyKey, conversation } = messageFieldsIn(body) ?? {};

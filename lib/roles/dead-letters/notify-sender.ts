@@ -103,7 +103,7 @@ async function maySpeakFor(
   return registered !== undefined && isSenderOf(registered, senderId) && registered.responseChannels.includes(responseChannel);
 }
 
-/** Tells the other end of a conversation that it has ended with an error. Requires a registered sender, as for a client. */
+/** Tells the sender of a message for a consumer that the conversation has ended with an error. Requires a registered sender, as for a client. */
 async function notifyOtherEnd(consumer: string, poison: Poison, deadLetter: string, { store, queues, clock }: NotifyPorts): Promise<void> {
   const { data: said } = OtherEnd.safeParse(messageFieldsIn(poison.body));
   if (!said || poison.senderId === undefined || !(await maySpeakFor(said, poison.senderId, store))) return;

@@ -8,7 +8,7 @@ export interface Outages {
   areRecent(): boolean;
 }
 
-/** Fewer failures do not prove an outage. A real one causes this many within two or three batches. */
+/** Fewer failures do not prove an outage. An outage leads to this many within two or three batches. */
 const manyMin = 20;
 /** All messages that met an outage are redelivered within this time. */
 const recentMs = 120_000;

@@ -58,7 +58,7 @@ export function createFailurePolicy(ports: FailurePolicyPorts): FailurePolicy {
       const at = clock.now();
       if (count && isOver(found)) {
         const atWork = begunSince(count, at - ports.visibilityMsOf(delivery.queue) + marginMs);
-        // An attempt at work may still succeed, and a success would clear the count. So this message waits for it.
+        // An attempt that runs may still succeed, and a success would clear the count. So this message waits for that attempt.
         if (count.failures - atWork <= maxFailures) throw new Error('Another message of the same conversation is being processed.');
         await handOver(delivery, failuresText(count), count, ports);
         await failureCounts.givenUp(delivery);
@@ -90,6 +90,6 @@ export function createFailurePolicy(ports: FailurePolicyPorts): FailurePolicy {
 /** After a crash, a message may be redelivered so much earlier than its visibility timeout after the recorded start of its attempt. */
 const marginMs = 5_000;
 
-/** Returns the number of attempts that may still be at work. */
+/** Returns the number of attempts that may still be running. */
 const begunSince = ({ attempts }: FailureCount, since: number): number =>
   attempts.filter(({ at, error }) => error === noFailures && at > since).length;

@@ -191,7 +191,7 @@ async function submitted(submission: Submission, { submit }: HandlingPorts): Pro
   return { outcome: 'invalid', problems: [{ pointer: `${bodyPointer}/idempotencyKey`, code: 'idempotency-key-reused', detail }] };
 }
 
-/** Checks whether a message may be sent, with its own body or the edited one. */
+/** Checks whether a message may be sent, with its stored body or the edited one. */
 async function check(message: DeadLetter, edited: Json | undefined, ports: HandlingPorts): Promise<Checked> {
   const original = jsonIn(message.body);
   const loaded = await orderBehind(message, ports);

@@ -138,7 +138,7 @@ async function firstOf<R extends ExceptionRecord | TaskRecord>(
 
 type Closing = Extract<CauseEntry, { kind: 'closed' }>;
 
-/** Returns the writes that close a cause. A record that is not stored yet gets an early closing: its opening, which comes late, finds it. */
+/** Returns the writes that close a cause. A record that is not stored yet gets an early closing, which its opening takes over. */
 async function closingOf(entry: Closing, read: Read): Promise<readonly RecordWrite[]> {
   const { orderId, seq, hasException, hasNoTask, handling } = entry;
   const writes: RecordWrite[] = [];

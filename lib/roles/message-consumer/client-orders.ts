@@ -17,8 +17,8 @@ export interface ClientOrdersPorts {
   readonly submit: Submit;
 }
 
-/** Returns the access to the orders of one client. `cause` names the message, so that a repetition is recognized as the same submission. */
-export function clientOrders(client: string, cause: string, ports: ClientOrdersPorts): ClientOrders {
+/** Returns the access to the orders of one client. `origin` names the message, so that a repetition is recognized as the same submission. */
+export function clientOrders(client: string, origin: string, ports: ClientOrdersPorts): ClientOrders {
   async function own(orderId: string): Promise<Loaded | undefined> {
     const loaded = await readableOrder(orderId, ports);
     return loaded?.order.client === client ? loaded : undefined;
@@ -27,7 +27,7 @@ export function clientOrders(client: string, cause: string, ports: ClientOrdersP
   async function decide(orderId: string, decision: Decision): Promise<ClientDecision> {
     if (!(await own(orderId))) return 'not-found';
     const content = JSON.parse(JSON.stringify(decision)) as Json;
-    const id = `${cause} ${JSON.stringify(content)}`;
+    const id = `${origin} ${JSON.stringify(content)}`;
     const { outcome } = await ports.scheduler.instruct(orderId, decision, { id, key: callKey(client, id, content) });
     return outcome === 'done' || outcome === 'replayed' ? 'done' : outcome === 'not-found' ? outcome : 'refused';
   }

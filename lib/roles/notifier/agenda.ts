@@ -6,7 +6,7 @@ import type { TaskRecord } from '#ports/tasks';
 import { allSettledOrThrow } from '#ports/util/all-settled';
 import { compareAndSet } from '#ports/util/compare-and-set';
 
-/** The tasks, notices and deliveries that are due for the notifier. An entry may be late, or be there twice: the record decides. */
+/** The tasks, notices and deliveries that are due for the notifier. An entry may be out of date, or be there twice: the record that it names decides. */
 export type AgendaSubject =
   /** A task, in a document: one of which people have not heard, or one whose reminder is due. */
   | {

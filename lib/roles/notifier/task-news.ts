@@ -67,7 +67,7 @@ const decisionMs = 10_000;
 async function openedNews(task: TaskRecord, { subject }: TaskEntry, options: TaskNewsOptions): Promise<TaskNews | undefined> {
   const { agenda, now, isEmpty } = options;
   const handed = task.handed?.exception ?? 0;
-  // A rule has handed the task over meanwhile: the news for its new people has an entry of its own.
+  // A rule has handed the task over since the rules were asked: the news for its new people has an entry of its own.
   if (subject.asked !== undefined && subject.asked !== handed) return undefined;
   const group = task.group ?? usualGroup;
   if (subject.asked === undefined && isOpenQuestion(task) && (await isEmpty(group))) {

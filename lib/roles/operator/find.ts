@@ -16,7 +16,7 @@ export async function onOrder<T>(given: Given, orders: Orders, decide: (find: Fi
     return loaded && { loaded, losses: [] };
   };
   const stored: Find = found(orders.load);
-  /** Reads what is stored, if it can be read by now: another host may have rebuilt it, and its writes must not be lost. */
+  /** Reads what is stored, if that has become readable: another host may have rebuilt it, and its writes must not be lost. */
   const storedOr =
     (read: Find): Find =>
     (orderId) =>

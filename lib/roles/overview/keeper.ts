@@ -46,7 +46,7 @@ export interface OverviewKeeper {
 const minuteMs = 60_000;
 const dayMs = 1440 * minuteMs;
 const minutesShown = 60;
-/** Counts of finished orders may arrive a little late: a process on AWS adds to them every ten seconds. */
+/** Minutes that are counted again, because counts of finished orders may come later: a process on AWS adds them every ten seconds. */
 const lateMinutes = 3;
 const groupsShown = 5;
 

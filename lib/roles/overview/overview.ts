@@ -15,7 +15,7 @@ export interface ChannelFigures {
   readonly depth: number;
   readonly oldestSeconds: number;
   readonly open: boolean;
-  /** Whether the service behind the agent is away. */
+  /** Whether the service behind the agent is unavailable. */
   readonly outage: boolean;
 }
 

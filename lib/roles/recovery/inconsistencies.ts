@@ -40,7 +40,7 @@ const looksMax = 96;
 
 /**
  * Tells each order that has read what a step wrote that the write is undone: one message for each order (F-152). Looks again later until
- * each of them has noted it, because a message may be lost, and the record of a use may come late: a step that reads the object before the
+ * each of them has noted it, because a message may be lost, and the record of a use may come later: a step that reads the object before the
  * undo may close after it. Source: people.md §12.
  */
 export async function tellConsumers({ orderId, path, undoneAt: given, looks = 0 }: Undone, ports: Ports): Promise<void> {

@@ -22,7 +22,7 @@ export type Refolded = {
  */
 export function refolded(order: Omit<Loaded, 'instance'>, pages: readonly Page[], fold: typeof folded = folded): Refolded {
   const { entries, whole, last } = salvagedJournal(order.record, pages);
-  // After a restore from a backup, pages may hold lines of writes that the restore took back.
+  // After a restore from a backup, pages may hold lines of writes that came after the backup.
   const lines = entries.filter(({ seq }) => last === undefined || seq <= last);
   const counts = { lines: lines.length, pages: pages.length };
   if (!whole || last === undefined) return { ...counts, ok: false, reason: missingIn(lines) };

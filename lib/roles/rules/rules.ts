@@ -68,7 +68,7 @@ export function createRules({ store, clock, definitions }: Ports): Rules {
     return set;
   };
 
-  /** A container may have slept, and a clock may have gone back: both make the knowledge old. */
+  /** Whether the rules need not be read again. A process may have stood still, and its clock may have been set back. */
   const isFresh = (): boolean => known !== undefined && Math.abs(clock.now() - known.at) < knownMs;
 
   async function read(): Promise<StoredBook> {

@@ -131,7 +131,7 @@ function remainingByteBudget({ settings: { byteBudget }, instance, loaded }: Dra
   return { ...byteBudget, journal: byteBudget.journal - utf8Bytes(added) };
 }
 
-/** Announces that an undo keeps failing, so that an operator looks for the cause. The scheduler continues to retry it. */
+/** Announces that an undo keeps failing, so that an operator looks for the reason. The scheduler continues to retry it. */
 function announceStuck(draft: Draft, { path, attemptId, fault }: Extract<OrderFact, { type: 'UndoFailed' }>): Draft {
   const summary = summaryIn(draft, fault ?? engineFault(engineFaults.deadlineExceeded, 'Its agent does not answer.'));
   const failureCount = attemptOf(attemptId);

@@ -24,7 +24,7 @@ export function noteRestart(draft: Draft, instruction: Instruction): Draft {
   };
   const noted = patchRecord(draft, { restartedAs: restartIdOf(orderId, draft.loaded.record.rev) });
   const restarting = { ...noted, instance: { ...noted.instance, restart } };
-  // An order that is at work begins the other one at its end.
+  // An order that is at work begins the new one at its end.
   return restarting.record.processState === 'Processed' ? addToOutbox(restarting, restartOf(restarting)) : restarting;
 }
 

@@ -22,7 +22,7 @@ interface Progress {
   /** The time at which its answer arrived. The step closes later if the order was blocked or suspended at that time. */
   readonly answeredAt: number | null;
   readonly output: Json;
-  /** An instruction closed it. `done`: a person did it by hand. `none`: nobody did it. Absent for all others. */
+  /** An instruction closed it. `done`: a person did it by hand. `none`: nobody did it. Absent if no instruction closed it. */
   readonly skipped?: 'none' | 'done';
 }
 

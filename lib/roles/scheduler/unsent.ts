@@ -30,7 +30,7 @@ export async function markUnsent(written: StateRecord, ports: MarkPorts): Promis
   }
 }
 
-/** Marks the order, unless it was written since: that write has sent its own requests. */
+/** Marks the order, unless another write came since: that write sends its requests itself. */
 async function mark({ orderId, writeIds }: StateRecord, { store, clock }: MarkPorts): Promise<void> {
   const head = await store.head(orderId);
   if (!head || head.nextDueAt === null || head.nextDueFor === null || !replaceable.has(head.nextDueFor.kind)) return;

@@ -103,7 +103,7 @@ export const newSolution = (draft: SolutionDraft, by: string): { readonly soluti
 
 const hashCharacters = 8;
 
-/** Returns an id that nobody else uses: the words of a name, and a hash of what the solution comes from. */
+/** Returns an id that no other solution has: the words of a name, and a hash of what the solution comes from. */
 export function newSolutionId(name: string, of: Json): string {
   const words = name
     .toLowerCase()

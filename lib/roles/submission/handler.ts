@@ -29,7 +29,7 @@ export interface HandlerPorts {
   readonly config: { readonly stepMs: number; readonly maxFailures: number; readonly longWaitMs: number };
 }
 
-/** Stands for the client in orders that handle exceptions. They belong to no real client, so only operators list and see them. */
+/** Stands for the client in orders that handle exceptions. They belong to no registered client, so only operators list and see them. */
 export const handlersClient = '$handlers';
 
 interface Handled {

@@ -11,7 +11,7 @@ export interface BacklogMonitorOptions {
   readonly depth: Queues['depth'];
   /** The agents' reply queues. */
   readonly replyQueues: readonly string[];
-  /** Interval between passes. If it is infinite, late passes never count as a backlog. */
+  /** Interval between passes. If it is infinite, a delay of the passes never counts as a backlog. */
   readonly periodMs: number;
   readonly clock: Clock;
   readonly telemetry: Telemetry;

@@ -5,7 +5,7 @@ import { longWaitMs, outboxMs } from '#roles/scheduler/deadlines';
 import { type Backlog, backlogAlert } from './backlog.ts';
 import { escalate } from './escalate.ts';
 
-/** An outage, and the reason that its late orders note. */
+/** An outage, and the reason that is noted in the orders which it makes late. */
 export interface Outage {
   readonly record: Breaker;
   readonly reason: string;
@@ -50,7 +50,7 @@ export function judgeDue(head: StateHead | undefined, now: number, clockToleranc
   return head.nextDueAt + clockToleranceMs > now ? leave : { kind: 'late' };
 }
 
-/** Decides about a late step during an outage. The step is requested again when it is released; `isProbed`: another order probes already. */
+/** Decides about a late step during an outage. The step is requested again when it is released; `isProbed`: another order probes. */
 export function judgeOutage(head: StateHead, { record, reason }: Outage, { now, isProbed }: { now: number; isProbed: boolean }): Decision {
   const waitingSince = waitingSinceOf(head);
   const isOpen = phaseOf(record, now) === 'open';
@@ -172,7 +172,7 @@ function withoutPutOff(due: StateHead['nextDueFor'], agent: string): Partial<Due
 }
 
 /**
- * If a timer ends before the deadline, rules are to be asked or a step of another agent is late, moves the deadline to that earlier time. A
+ * Moves the deadline to an earlier time at which a timer ends, rules are to be asked or a step of another agent is late, if there is one. A
  * step that waits for a new request goes on waiting.
  */
 function untilWake(head: StateHead): StateHead {
