@@ -1,7 +1,7 @@
 import type { SQSEvent, SQSRecord } from 'aws-lambda';
 import { groupIn, queueOf } from '#ports/delivery';
 import { inGroups } from '#roles/dead-letters/batch';
-import { noMessage, parseIncoming } from '#roles/scheduler/incoming';
+import { invalidMessage, parseIncoming } from '#roles/scheduler/incoming';
 import type { FunctionContext } from '#runtime/function';
 
 /** Handles replies and wake-ups. All messages of a batch for one order are applied in one write. */
@@ -14,7 +14,7 @@ export const create = ({ system }: FunctionContext) => {
     const accept = async (orderId: string, records: readonly SQSRecord[]) => {
       const incoming = records.map((record) => {
         const message = parsed.get(record);
-        if (!message) throw noMessage(record.body);
+        if (!message) throw invalidMessage(record.body);
         return message.incoming;
       });
       await scheduler.accept(

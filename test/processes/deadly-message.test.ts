@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Embedded } from '#adapters/sqlite/open';
 import { collections } from '#ports/documents';
 import { type Attempt, deadLetterIn } from '#roles/dead-letters/dead-letter';
-import { noFailures } from '#roles/dead-letters/failure-counts';
+import { noResult } from '#roles/dead-letters/failure-counts';
 import { orderIdOf } from '#roles/submission/submission';
 import { app, local, type Process, post, reaches, run, site, startLocal, until, work } from './support.ts';
 
@@ -44,7 +44,7 @@ test('X-14, S25: when a step crashes its process each time, its message is dead-
   }
 
   const [message, ...others] = await kept();
-  assert.deepEqual([message?.orderId, message?.attempts.at(-1)?.error, others], [deadly, noFailures, []]);
+  assert.deepEqual([message?.orderId, message?.attempts.at(-1)?.error, others], [deadly, noResult, []]);
   assert.equal((await reaches(open(), deadly, 'Error')).fault?.type, 'RequestRejected');
   for (const orderId of good) assert.equal((await reaches(open(), orderId, 'Processed')).outcome, 'completed');
   assert.ok(lives > 2, 'it has crashed a process before');

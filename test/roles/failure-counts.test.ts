@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { openDatabase } from '#adapters/sqlite/database';
 import { sqliteStore } from '#adapters/sqlite/store';
 import { manualClock } from '#ports/clock';
-import { createFailureCounts, noFailures, withFailure, without } from '#roles/dead-letters/failure-counts';
+import { createFailureCounts, noResult, withFailure, without } from '#roles/dead-letters/failure-counts';
 
 const message = { queue: 'expenses-messages', messageId: 'm-1', body: '{"conversation":"report-1"}' };
-const begun = (at: number) => ({ at, error: noFailures });
+const begun = (at: number) => ({ at, error: noResult });
 
 test('S52: a writer that has read a failure count before a success adds its failure to the count that began after it', async () => {
   const clock = manualClock();

@@ -15,7 +15,7 @@ export const locks: readonly Mutant[] = [
     name: 'a former holder of a lock instructs the order of another',
     why: 'an instruction checks for the lease of a host, and not for the lock of a person',
     file: 'lib/roles/operator/instruct.ts',
-    find: 'const isOthers = !isHeldBy(how.caller, loaded) && isHeldByOther(loaded.record, hostId, now);',
+    find: 'const isOthers = !isLockedBy(how.caller, loaded) && isHeldByOther(loaded.record, hostId, now);',
     replace: 'const isOthers = lockHolderOf(loaded.record) === undefined && isHeldByOther(loaded.record, hostId, now);',
   },
   {

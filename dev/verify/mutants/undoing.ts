@@ -105,8 +105,8 @@ export const moreCompensation: readonly Mutant[] = [
     name: 'input refused before the intent is read',
     why: 'an at-most-once request is definitely refused, although an earlier one has begun',
     file: 'lib/roles/agent/execute.ts',
-    find: '  if (operation.atMostOnce) return once(work, problem === undefined ? run : refused(problem, false), tools);',
-    replace: '  if (operation.atMostOnce) return problem === undefined ? once(work, run, tools) : refused(problem, false);',
+    find: '  if (operation.atMostOnce) return runOnce(work, problem === undefined ? run : refused(problem, false), tools);',
+    replace: '  if (operation.atMostOnce) return problem === undefined ? runOnce(work, run, tools) : refused(problem, false);',
   },
   {
     name: 'outcome looked up while the effect may still happen',

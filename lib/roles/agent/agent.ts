@@ -12,7 +12,7 @@ import { CircuitGuard } from './circuit-guard.ts';
 import { credentialsFor } from './credentials.ts';
 import { startDeadline } from './deadline.ts';
 import { createErrorRepeats } from './error-repeats.ts';
-import { type ExecuteTools, execute, notHere } from './execute.ts';
+import { type ExecuteTools, execute, unknownOperation } from './execute.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { type AtWork, createRequestsAtWork, type RequestsAtWork } from './requests-at-work.ts';
 import { isRefusedByAgent, type Result } from './results.ts';
@@ -80,7 +80,7 @@ export function createAgent(
   async function serve(request: Request, options: ServeOptions = {}): Promise<void> {
     const operation = Object.hasOwn(operations, request.operation) ? operations[request.operation] : undefined;
     const to = inGroup(queues, options.group);
-    if (!operation) return reply(request, notHere(request, name), to);
+    if (!operation) return reply(request, unknownOperation(request, name), to);
     const opened = await openRequest(request, operation, keys);
     if (!('problem' in opened)) return serveOpened(opened, operation, options, request);
     const { redelivered = false } = options;

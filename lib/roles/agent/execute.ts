@@ -25,7 +25,7 @@ export async function execute(work: Work, tools: ExecuteTools): Promise<Answer> 
   const problem = input.success ? undefined : `Invalid input for ${agent}.${request.operation}: ${issuesOf(input.error)}.`;
   const run = (repeated: boolean): Promise<unknown> =>
     withoutSecrets(work, () => operation.run(input.data as never, callOf(work, { repeated }) as never));
-  if (operation.atMostOnce) return once(work, problem === undefined ? run : refused(problem, false), tools);
+  if (operation.atMostOnce) return runOnce(work, problem === undefined ? run : refused(problem, false), tools);
   if (problem !== undefined) return refused(problem, mayBeDone(work));
   return withRetries(work, async (_, repeated) => resultOf(await inTime(run(repeated), work.deadline), operation), tools);
 }
@@ -38,7 +38,7 @@ const refused = (message: string, outcomeUnknown: boolean): Result =>
  * Returns the reply to a request for an unknown operation. The failure is not permanent: the scheduler knows the operation, so it
  * and the agent run different versions of the app during a rollout.
  */
-export const notHere = ({ operation, confirming }: Request, agent: string): Result =>
+export const unknownOperation = ({ operation, confirming }: Request, agent: string): Result =>
   failed({
     type: 'RequestRefused',
     message: `The agent ${agent} has no operation "${operation}".`,
@@ -74,7 +74,7 @@ type Run = (repeated: boolean) => Promise<unknown>;
  * Runs an at-most-once operation. A second request for the same effect gets OutcomeUnknown, unless a lookup can answer it. The
  * intent is checked even for a request that will be refused, because an earlier request may have had the effect.
  */
-async function once(work: Work, run: Run | Result, tools: ExecuteTools): Promise<Answer> {
+async function runOnce(work: Work, run: Run | Result, tools: ExecuteTools): Promise<Answer> {
   const { agent, request, operation, deadline, stopping, canceled } = work;
   // After the deadline the intent is not recorded: a later attempt may have begun already.
   if (deadline.isOver()) return undefined;

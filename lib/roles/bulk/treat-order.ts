@@ -45,7 +45,7 @@ const lookCountsMs = 2_000;
 
 /** Checks the instruction on one order by a dry run. It changes nothing. */
 export async function checkOrder(run: BulkRun, asked: BulkAsked, order: OrderOfSet, ports: TreatingPorts): Promise<Checked> {
-  const now = await present(order, run, ports);
+  const now = await presentHead(order, run, ports);
   if ('refusals' in now) return { ok: false, refusals: now.refusals };
   if (now.head === undefined) return refused('no-such-order', 'There is no such order.');
   if (hasMovedOn(now.head, order)) return refused('moved-on', 'The order has gone on since the set was frozen.');
@@ -116,7 +116,7 @@ async function tryOnce(order: OrderOfSet, treating: Treating): Promise<StoredOut
     at: clock.now(),
     ...(refusals.length > 0 ? { refusals: keptRefusals(refusals) } : {}),
   });
-  const now = await present(order, run, treating);
+  const now = await presentHead(order, run, treating);
   if ('refusals' in now) return recorded('refused', now.refusals);
   if (now.head === undefined || hasMovedOn(now.head, order)) return recorded('moved-on');
   const filled = await filledInstruction(run, asked, order, treating);
@@ -141,7 +141,7 @@ async function tryOnce(order: OrderOfSet, treating: Treating): Promise<StoredOut
 }
 
 /** Returns the head of the order, or why the run may not act on it: it cannot be read, or another person has claimed its task. */
-async function present(
+async function presentHead(
   { orderId, seq }: OrderOfSet,
   { by }: BulkRun,
   { store }: TreatingPorts,

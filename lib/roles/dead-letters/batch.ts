@@ -89,7 +89,7 @@ export const oneByOne = (
   );
 
 /** Handles every record independently and has each failed one redelivered. For messages that the failure policy has given up already. */
-export async function judgedBefore(
+export async function redeliverFailed(
   event: SQSEvent,
   handle: (record: SQSRecord) => Promise<void>,
   { telemetry }: { readonly telemetry: Telemetry },

@@ -63,7 +63,7 @@ const correctionPauseMs = 100;
 const firstRev = (now: number): number => now * 1000;
 
 /** Error of an attempt that has begun. The process replaces or removes it after the attempt, unless it crashes. */
-export const noFailures = 'Processing began, and no result was reported.';
+export const noResult = 'Processing began, and no result was reported.';
 
 interface CountPorts {
   readonly store: Documents;
@@ -154,7 +154,7 @@ export const without =
 
 /** Returns the reason of a dead letter, without the errors: their texts may quote the message. */
 export const failuresText = ({ attempts, failures }: FailureCount): string =>
-  attempts.at(-1)?.error === noFailures
+  attempts.at(-1)?.error === noResult
     ? `Processing began ${failures} times without success. The last process stopped without a result.`
     : `Processing failed ${failures} times.`;
 
@@ -176,7 +176,7 @@ function ownDocuments(own: OwnFailureCounts): Places {
   };
 }
 
-const isBegun = (attempt: Attempt, at: number): boolean => attempt.at === at && attempt.error === noFailures;
+const isBegun = (attempt: Attempt, at: number): boolean => attempt.at === at && attempt.error === noResult;
 
 const storedCountIn = (document: Document | undefined, now: number): StoredFailureCount => {
   if (!document) return { rev: 0, count: undefined };

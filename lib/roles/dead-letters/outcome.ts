@@ -8,7 +8,7 @@ import {
   createFailureCounts,
   type FailureCount,
   failuresText,
-  noFailures,
+  noResult,
   type StartedAttempt,
   type StoredFailureCount,
   withFailure,
@@ -65,7 +65,7 @@ export function createFailurePolicy(ports: FailurePolicyPorts): FailurePolicy {
         return undefined;
       }
       try {
-        return { at, counts: await failureCounts.change(delivery, withFailure({ at, error: noFailures }), found) };
+        return { at, counts: await failureCounts.change(delivery, withFailure({ at, error: noResult }), found) };
       } catch (error) {
         // The write may have been applied without its answer. An attempt that is not made must not count.
         await ifPossible(delivery, () => failureCounts.correct(delivery, without(at)), telemetry);
@@ -92,4 +92,4 @@ const marginMs = 5_000;
 
 /** Returns the number of attempts that may still be running. */
 const begunSince = ({ attempts }: FailureCount, since: number): number =>
-  attempts.filter(({ at, error }) => error === noFailures && at > since).length;
+  attempts.filter(({ at, error }) => error === noResult && at > since).length;

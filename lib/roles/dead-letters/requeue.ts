@@ -12,7 +12,7 @@ export interface RequeuePorts {
 }
 
 /** Field of a requeued message: since when it waits. Every version must keep this meaning. */
-export const since = 'waitsSince';
+export const waitsSinceField = 'waitsSince';
 
 /**
  * Requeues messages that only a newer version can process. Resolves to those that have waited too long or cannot be read: they were not requeued.
@@ -35,7 +35,7 @@ export async function requeue<M extends Outgoing>(
   await queues.send(
     waiting.map(({ message, content, delayMs }) => ({
       queue: message.queue,
-      body: JSON.stringify({ [since]: timeText(now), ...content }),
+      body: JSON.stringify({ [waitsSinceField]: timeText(now), ...content }),
       delayMs,
       ...groupOf(message),
     })),
@@ -56,6 +56,6 @@ const delayOf = (ageMs: number): number => Math.min(delayMaxMs, Math.max(requeue
 const requeueMs = 5_000;
 
 const waitsSince = (message: MessageFields): number | undefined => {
-  const at = Date.parse(String(message[since]));
+  const at = Date.parse(String(message[waitsSinceField]));
   return Number.isFinite(at) ? at : undefined;
 };

@@ -7,7 +7,7 @@ import type { Definitions } from '#ports/definitions';
 import { agentOfReplies, agentOfRequests, queueNames, type Request, timeText } from '#ports/messages';
 import type { Loaded } from '#roles/scheduler/types';
 import type { SubmissionProblem } from '#roles/submission/submission';
-import { since } from './requeue.ts';
+import { waitsSinceField } from './requeue.ts';
 import { bodyPointer, type Fitting, problemsOfOutput } from './validate.ts';
 
 /** Objections to a resubmission. The operator can correct `problems` in the message, but not `reasons`. */
@@ -99,6 +99,6 @@ function remedyFor({ record: { orderId, processState, outcome } }: Loaded): stri
 
 /** Returns the request with its remaining time updated. It is marked as resent, because an earlier delivery may have been served. */
 export function renewed(given: JsonObject, { completeBy, remainingMs, givenMs = remainingMs }: Request, now: number): JsonObject {
-  const kept = Object.entries(given).filter(([field]) => field !== 'requeued' && field !== since);
+  const kept = Object.entries(given).filter(([field]) => field !== 'requeued' && field !== waitsSinceField);
   return { ...Object.fromEntries(kept), remainingMs: Date.parse(completeBy) - now, givenMs, resent: true } as JsonObject;
 }

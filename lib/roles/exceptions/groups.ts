@@ -51,7 +51,7 @@ function groupOf(fingerprint: string, tallies: readonly Tally[], from: number, n
     (earliest, each) => (!earliest || each.firstAt < earliest.firstAt ? each : earliest),
     undefined,
   );
-  const count = counted.reduce((all, tally) => all + recent(tally, from), 0);
+  const count = counted.reduce((all, tally) => all + countSince(tally, from), 0);
   if (!first || count === 0) return undefined;
   const left = counted.reduce((all, { sums }) => all + sum(sums['total']) - sum(sums['handled']), 0);
   return {
@@ -68,7 +68,7 @@ function groupOf(fingerprint: string, tallies: readonly Tally[], from: number, n
 const sum = (value: number | undefined): number => value ?? 0;
 
 /** Returns how many exceptions of the day of `tally` came at or after the hour of `from`. */
-function recent(tally: Tally, from: number): number {
+function countSince(tally: Tally, from: number): number {
   const { sums } = tally;
   if (dayIn(tally) !== dayOf(from)) return sum(sums['total']);
   return Object.entries(sums).reduce(

@@ -43,7 +43,7 @@ export async function listExceptions(store: Documents & Tallies, filter: Excepti
   const fingerprints = await fingerprintsOf(store, filter, extent.now);
   if (fingerprints === undefined) return walk(filter, extent, store);
   const states = filter.state ? [filter.state] : (['open', 'handled'] as const);
-  return alike(
+  return listAlike(
     fingerprints.flatMap((each) => states.map((state) => lists.exceptionsAlike(each, state))),
     filter,
     extent,
@@ -63,7 +63,12 @@ async function fingerprintsOf(store: Tallies, filter: ExceptionFilter, now: numb
 }
 
 /** Reads lists side by side, newest first, and stops at a full page or after enough records. */
-async function alike(from: readonly List[], filter: ExceptionFilter, { after, limit }: Extent, store: Documents): Promise<ExceptionPage> {
+async function listAlike(
+  from: readonly List[],
+  filter: ExceptionFilter,
+  { after, limit }: Extent,
+  store: Documents,
+): Promise<ExceptionPage> {
   const page = emptyPage<ExceptionRecord>(limit, after);
   const end = await fillPage(store, readOf(from, filter), page);
   return { items: page.items, ...(end === 'full' && page.last !== undefined ? { next: page.last } : {}) };

@@ -95,7 +95,7 @@ export function createInstructing(
     const { loaded } = found;
     const { rev, heldUntil } = loaded.record;
     const now = clock.now();
-    const isOthers = !isHeldBy(how.caller, loaded) && isHeldByOther(loaded.record, hostId, now);
+    const isOthers = !isLockedBy(how.caller, loaded) && isHeldByOther(loaded.record, hostId, now);
     const until = isOthers ? (heldUntil ?? now) : undefined;
     if (!dryRun && until !== undefined) throw new InstanceLockedError(orderId, until, lockHolderOf(loaded.record));
     const orderKey = await keyFor(loaded, given, how, keys);
@@ -156,7 +156,7 @@ async function takenPlan(id: string, plan: Promise<PlannedWrite | undefined>): P
 }
 
 /** Whether this person has locked the order. */
-const isHeldBy = (caller: string | undefined, { record }: Loaded): boolean =>
+const isLockedBy = (caller: string | undefined, { record }: Loaded): boolean =>
   caller !== undefined && record.heldBy === personHolder(caller);
 
 /** Reads the journal if the kind of the instruction needs it. */

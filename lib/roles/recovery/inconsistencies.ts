@@ -5,7 +5,7 @@ import { UnreadableRecordError } from '#ports/errors';
 import { queueNames, timeText, type Undone } from '#ports/messages';
 import type { Outgoing, Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
-import { notNoted } from '#roles/scheduler/inconsistency-report';
+import { unnotedUses } from '#roles/scheduler/inconsistency-report';
 import { decodeInstance, type JournalEntry } from '#roles/scheduler/instance';
 import { readableTail } from '#roles/scheduler/readable-tail';
 import { wholeJournal } from '#roles/scheduler/step-report';
@@ -93,7 +93,7 @@ async function hasNoted(orderId: string, about: Pick<Inconsistency, 'id' | 'uses
     const found = await store.load(orderId);
     if (!found) return true;
     const { tail } = decodeInstance(found.state);
-    const isIn = (journal: readonly JournalEntry[]): boolean => notNoted(about, journal) === 'all are noted';
+    const isIn = (journal: readonly JournalEntry[]): boolean => unnotedUses(about, journal) === 'all are noted';
     // The pages are read only if the lines in the instance do not say it.
     return isIn(wholeJournal([], tail)) || isIn(wholeJournal(await store.pages(orderId), tail));
   } catch (error) {

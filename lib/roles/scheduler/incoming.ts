@@ -49,7 +49,7 @@ export function parseIncoming(body: string, queue: string): { readonly orderId: 
 }
 
 /** Returns the error for a message that `parseIncoming` rejects. */
-export const noMessage = (body: string): Error =>
+export const invalidMessage = (body: string): Error =>
   newerProblem(jsonIn(body)) ?? new UnreadableMessageError('This is not a valid message for the scheduler.');
 
 /** Converts an agent's result. The agent does not choose the class of a fault: that follows from the workflow. */

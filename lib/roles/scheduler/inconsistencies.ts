@@ -5,7 +5,7 @@ import { queueNames } from '#ports/messages';
 import { announcedAs, type OutboxEntry } from '#ports/records';
 import { isUndoneAfter, undoneIn } from '#roles/recovery/writes-of';
 import { addFacts, addToOutbox, type Draft } from './draft.ts';
-import { inconsistencyReport, keptOf, notNoted } from './inconsistency-report.ts';
+import { inconsistencyReport, keptOf, unnotedUses } from './inconsistency-report.ts';
 import { maskIn } from './masking.ts';
 import { report } from './reports.ts';
 import { wholeJournal } from './step-report.ts';
@@ -43,7 +43,7 @@ export function inconsistent(draft: Draft, { id, inconsistency }: Extract<Incomi
   const { pages } = draft.loaded;
   if (!pages) return { ...draft, needs: 'journal' };
   const journal = wholeJournal(pages, draft.instance.tail);
-  const news = notNoted({ id, uses: inconsistency.uses }, journal);
+  const news = unnotedUses({ id, uses: inconsistency.uses }, journal);
   if (news === 'all are noted') return draft;
   const { cause, isTooMany } = inconsistency;
   const uses = news.filter(({ path, at }) => {

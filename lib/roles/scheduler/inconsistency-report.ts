@@ -13,7 +13,7 @@ export const notesOf = (id: string, journal: readonly JournalEntry[]): readonly 
   journal.filter((entry): entry is Found => entry.type === 'InconsistencyFound' && entry.id === id);
 
 /** Returns the uses in a message that an order has not noted yet: a later message may name more uses. An exception covers all uses. */
-export function notNoted(
+export function unnotedUses(
   { id, uses }: Pick<Inconsistency, 'id' | 'uses'>,
   journal: readonly JournalEntry[],
 ): Inconsistency['uses'] | 'all are noted' {

@@ -33,7 +33,7 @@ function noted(draft: Draft, { path, output, attemptId }: Done): Draft {
   if (!isRemote(node) || !declaresObjects(node)) return draft;
   const input = inputOf(loaded.program, subjectOf(loaded.order), loaded.instance.state, path);
   const used = usedObjects(node, [input.ok ? withoutSealed(input.value) : undefined, output]);
-  const [reads, writes] = [used.reads.filter(isOpen), used.writes.filter(isOpen)];
+  const [reads, writes] = [used.reads.filter(holdsNoSecret), used.writes.filter(holdsNoSecret)];
   if (reads.length + writes.length === 0) return draft;
   const requestedAt = firstRequestAt(draft, path, generationOf(attemptId));
   if (requestedAt === 'needs journal') return { ...draft, needs: 'journal' };
@@ -61,4 +61,4 @@ function firstRequestAt({ loaded: { pages }, instance: { tail }, now }: Draft, p
 }
 
 /** Whether a name holds no secret: a workflow may pass one on to a field that its operation does not mark. */
-const isOpen = (name: string): boolean => !name.includes(mask);
+const holdsNoSecret = (name: string): boolean => !name.includes(mask);

@@ -40,11 +40,11 @@ export const replied = (loaded: Loaded, incoming: IncomingReply, secrets: readon
   requestId: incoming.requestId,
   sentAt: incoming.sentAt,
   clocksApartMs: clockToleranceMs,
-  reply: trusted(loaded, incoming, secrets),
+  reply: normalizedReply(loaded, incoming, secrets),
 });
 
 /** Gives a fault its declared type and class, or those of the engine, and removes secrets. Any other fault keeps the class `unexpected`. */
-function trusted({ program, record }: Loaded, { requestId, reply }: IncomingReply, secrets: readonly string[]): StepReply {
+function normalizedReply({ program, record }: Loaded, { requestId, reply }: IncomingReply, secrets: readonly string[]): StepReply {
   if (reply.status !== 'failed') return reply;
   const path = stepOfRequest(record.orderId, requestId) ?? '';
   const node = nodeAt(program, path);

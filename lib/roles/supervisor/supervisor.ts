@@ -148,7 +148,7 @@ function createExamination({
     }
     const now = clock.now();
     if (head) saw?.(head);
-    const timers = head && timersOf ? unknownTimers(head, timersOf) : undefined;
+    const timers = head && timersOf ? changedTimers(head, timersOf) : undefined;
     if (head && timers !== undefined) await actions.wakeOnce(head, `rules@${timers}`, counts);
     const decision = judgeDue(head, now, clockToleranceMs);
     if (!head || head.nextDueAt === null) return;
@@ -176,7 +176,7 @@ function createExamination({
  * Returns the key of the present rules if the order's deadlines were planned with another one: no write has followed the change of the
  * rules.
  */
-function unknownTimers(head: StateHead, timersOf: TimersOf): string | undefined {
+function changedTimers(head: StateHead, timersOf: TimersOf): string | undefined {
   const key = timersOf(head.workflow.name);
   const isWaiting = head.processState !== 'Processed' && !head.suspended && head.heldBy === null;
   return isWaiting && key !== head.ruleTimers ? key : undefined;

@@ -45,8 +45,8 @@ export async function listTasks(store: Ports, filter: TaskFilter, extent: Extent
   if (isContradiction(filter)) return { items: [] };
   const fits = (task: TaskRecord): boolean => matches(task, filter, extent.now);
   const { orderId, fingerprint } = filter;
-  if (orderId !== undefined) return ofOrder(store, { ...filter, orderId }, fits, extent);
-  if (fingerprint !== undefined) return alike(store, { ...filter, fingerprint }, fits, extent);
+  if (orderId !== undefined) return listOfOrder(store, { ...filter, orderId }, fits, extent);
+  if (fingerprint !== undefined) return listAlike(store, { ...filter, fingerprint }, fits, extent);
   const page = emptyPage<TaskRecord>(extent.limit, extent.after);
   const pick = (document: Document): TaskRecord | undefined => (fits(taskIn(document)) ? taskIn(document) : undefined);
   const found = listsFor(filter);
@@ -118,7 +118,7 @@ async function walk(
 type Fits = (task: TaskRecord) => boolean;
 
 /** Lists the tasks of one order, from the order's own partition. Pages follow their numbers; the tasks of one page are sorted by time. */
-async function ofOrder(
+async function listOfOrder(
   store: Ports,
   filter: TaskFilter & { readonly orderId: string },
   fits: Fits,
@@ -144,7 +144,7 @@ async function ofOrder(
 }
 
 /** Lists the tasks of alike exceptions. Pages follow the times of the exceptions; the tasks of one page are sorted by time. */
-async function alike(
+async function listAlike(
   store: Ports,
   filter: TaskFilter & { readonly fingerprint: string },
   fits: Fits,

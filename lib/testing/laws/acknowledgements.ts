@@ -2,7 +2,7 @@ import { requestIdOf } from '#core/data/ids';
 import type { StepState } from '#core/data/step-state';
 import { isDeadLetterQueue, sourceQueueOf } from '#ports/messages';
 import { poisonIn } from '#roles/dead-letters/envelope';
-import { since } from '#roles/dead-letters/requeue';
+import { waitsSinceField } from '#roles/dead-letters/requeue';
 import { parseIncoming } from '#roles/scheduler/incoming';
 import type { History } from '#testing/world/history';
 import { isForged, type Law, on, type Setting } from './law.ts';
@@ -50,8 +50,8 @@ export function acknowledgements(setting: Pick<Setting, 'forgedWord'>): Law {
 
 /** Returns the message as it was first sent. A message requeued for a newer version also holds the time since which it waits. */
 function originalBody(body: string): string {
-  if (!body.includes(`"${since}"`)) return body;
-  const { [since]: _, ...message } = JSON.parse(body) as { readonly [field: string]: unknown };
+  if (!body.includes(`"${waitsSinceField}"`)) return body;
+  const { [waitsSinceField]: _, ...message } = JSON.parse(body) as { readonly [field: string]: unknown };
   return JSON.stringify(message);
 }
 

@@ -1,4 +1,4 @@
-import { since } from '#roles/dead-letters/requeue';
+import { waitsSinceField } from '#roles/dead-letters/requeue';
 import { hasLock } from '#roles/scheduler/lease';
 import type { Observation } from '#testing/world/observation';
 import { type Law, on, type Setting, writerOf } from './law.ts';
@@ -63,4 +63,4 @@ export function leaseDurations({ toleranceMs, standsStillMaxMs, now }: Setting):
 
 /** Whether a reply is requeued because of a lease. The only other reason is a newer version of the program. */
 const isRequeued = ({ queue, body, delayMs }: Extract<Observation, { type: 'sent' }>): boolean =>
-  delayMs > 0 && queue.endsWith('-replies') && body.includes('"type":"reply"') && !body.includes(`"${since}"`);
+  delayMs > 0 && queue.endsWith('-replies') && body.includes('"type":"reply"') && !body.includes(`"${waitsSinceField}"`);

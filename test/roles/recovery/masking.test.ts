@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { queueNames, type Request } from '#ports/messages';
 import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
 import { exceptionOf, taskOf } from '#roles/exceptions/read';
-import { notNoted } from '#roles/scheduler/inconsistency-report';
+import { unnotedUses } from '#roles/scheduler/inconsistency-report';
 import { failed, journalOf, ok, openDesk, submitted, timePasses } from '../support.ts';
 import { tellUndone, warehouseApp } from './warehouse.ts';
 
@@ -150,7 +150,7 @@ test('F-149, F-152: a repeated message about an undone write is news only for th
   const cause = { orderId: 'ord_other', path: 'order/book' };
   const found = (more: object) => ({ type: 'InconsistencyFound' as const, id: 'u', cause, at: 2, seq: 2, ...more });
   const use = (at: number) => ({ path: 'order/pack', object: 'lot/1', at });
-  const news = (...lines: Parameters<typeof notNoted>[1]) => notNoted({ id: 'u', uses: [use(1), use(3)] }, lines);
+  const news = (...lines: Parameters<typeof unnotedUses>[1]) => unnotedUses({ id: 'u', uses: [use(1), use(3)] }, lines);
   assert.deepEqual(news(), [use(1), use(3)]);
   assert.deepEqual(news(found({ maskedBy: 'order', masked: { uses: [use(1)] } })), [use(3)]);
   assert.deepEqual(news(found({ undone: [use(1)] })), [use(3)]);
