@@ -56,6 +56,24 @@ describe('F-29: the rebuilt state of an order whose state is lost', () => {
     );
   });
 
+  test('F-104: a step for which a rule raised a fault may have been done, so its undo is not lost', () => {
+    const handler = { fault: 'Slow', do: step('b') };
+    const run = begun(sequence('order', { activity: 'scope', name: 'x', do: undoable('a'), faultHandlers: [handler] }));
+    const raised = { type: 'Slow', class: 'expected', permanent: true, message: 'too slow' } as const;
+    const action = { kind: 'raise', fault: raised, toPerson: false } as const;
+    const event = { type: 'decided', rule: { id: 'slow', version: 1 }, action, path: 'order/x/a' } as const;
+    run.happen(event);
+    assert.deepEqual(
+      run.state.undo?.map(({ path }) => path),
+      ['order/x/a'],
+    );
+    const facts = factsOf(run).map((fact) => (fact.type === 'FaultRaised' ? { ...fact, event } : fact));
+    assert.deepEqual(
+      rebuiltFrom(run, facts, true).state.undo?.map(({ path, input }) => [path, input]),
+      [['order/x/a', undefined]],
+    );
+  });
+
   test('after a loss of journal lines, every step with an undo may have been requested; steps known to be undone are left out', () => {
     const run = begun(sequence('order', undoable('a'), step('b'), undoable('c'), undoable('d')));
     run.reply('order/a', ok({ id: 'A' }));

@@ -1,4 +1,4 @@
-import type { Fault } from '#core/data/fault';
+import type { EventContent } from '#core/data/event';
 import { definitionPath, firstGenerationOf, isUndoPath, undonePath } from '#core/data/ids';
 import type { CoreFact, Fact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
@@ -7,7 +7,7 @@ import { type Activity, isRemote, type Template } from '#core/definition/definit
 import { fill, nodeAt, type Program, scopeOf } from '#core/definition/program';
 import { mask } from '#core/definition/secrets';
 import { possibleUntil } from './confirmation.ts';
-import { isFaultOfRefusal } from './step-replies.ts';
+import { provesRefusal } from './step-replies.ts';
 import type { Subject } from './transition.ts';
 import { isWithin } from './undo-pages.ts';
 
@@ -17,7 +17,8 @@ interface Course {
   readonly attempt: number;
   /** Whether the step was requested, and no fact says how the request ended. */
   readonly open: boolean;
-  readonly fault?: Fault | undefined;
+  /** Whether the first fault after the request proves that the service refused it. A later fault may be that of a rule. */
+  readonly isRefused?: boolean;
 }
 
 /** The work of an order as the facts of its journal tell it. */
@@ -42,7 +43,7 @@ export class Replay {
     this.first = firstGenerationOf(subject);
   }
 
-  fact(fact: Fact): void {
+  fact(fact: Fact & { readonly event?: EventContent }): void {
     if (!('path' in fact) || fact.path === undefined || !this.program.nodes.has(definitionPath(fact.path))) return;
     const { path } = fact;
     const undoes = undoneBy(this.program, path);
@@ -52,7 +53,7 @@ export class Replay {
       case 'FaultRaised':
       case 'AttemptFailed':
       case 'OrderBlocked':
-        return this.note(path, { fault: fact.fault });
+        return this.note(path, { isRefused: this.courses.get(path)?.isRefused ?? provesRefusal(fact, fact.fault) });
       case 'MarkedCompensated':
         return this.drop(path);
       case 'ActivityClosed':
@@ -81,7 +82,8 @@ export class Replay {
     const node = nodeAt(this.program, path);
     this.closed.add(path);
     if (result === 'Succeeded') this.succeeds(path, node, fact.attemptId !== undefined, fact.output);
-    else if (isRemote(node) && this.isRefused(path)) this.drop(path);
+    // Any other step is requested again under its key.
+    else if (isRemote(node) && this.courses.get(path)?.isRefused) this.drop(path);
     if (node.activity === 'forEach') delete this.collected[path];
     this.note(path, { open: false });
   }
@@ -117,12 +119,6 @@ export class Replay {
     const loop = around === '' ? undefined : nodeAt(this.program, around);
     if (loop?.activity !== 'forEach' || loop.collect === undefined) return;
     this.collected[around] = { ...this.collected[around], [turn]: this.filled(loop.collect, path) };
-  }
-
-  /** Whether the service has definitely refused a step. Any other step is requested again under its key. */
-  private isRefused(path: string): boolean {
-    const { fault } = this.courses.get(path) ?? {};
-    return fault !== undefined && isFaultOfRefusal(fault);
   }
 
   private compensated(path: string): void {

@@ -1,5 +1,5 @@
 import type { RemoteStep } from '#core/activities/step';
-import type { StepReply } from '#core/data/event';
+import type { EventContent, StepReply } from '#core/data/event';
 import { engineFault, engineFaults, type Fault, isKindOf, shortType } from '#core/data/fault';
 import { fits, type Json, utf8Bytes } from '#core/data/json';
 import { limits } from '#core/definition/definition';
@@ -30,9 +30,12 @@ const withoutService: readonly string[] = [
   engineFaults.stateTooLarge,
 ];
 
-/** Whether a fault in the journal of a step proves that the service refused its last request. */
-export const isFaultOfRefusal = ({ type, permanent, outcomeUnknown }: Fault): boolean =>
-  permanent && !outcomeUnknown && !withoutService.some((each) => isKindOf(type, each));
+/** Events that give a step a fault of their own: that of a rule, of a lateness, or of a handler that did not complete. */
+const withFault: ReadonlySet<string> = new Set(['decided', 'exhausted', 'handlerEnded'] satisfies EventContent['type'][]);
+
+/** Whether the fault in a line of the journal proves that the service refused the last request of its step. */
+export const provesRefusal = ({ event }: { readonly event?: EventContent }, { type, permanent, outcomeUnknown }: Fault): boolean =>
+  permanent && !outcomeUnknown && !(event && withFault.has(event.type)) && !withoutService.some((each) => isKindOf(type, each));
 
 /** Returns the fault of a request that its agent rejected. */
 export const rejection = ({ message, deadLetter, outcomeUnknown }: Extract<StepReply, { status: 'rejected' }>): Fault =>

@@ -1,11 +1,10 @@
 import type { EventContent } from '#core/data/event';
-import type { Fault } from '#core/data/fault';
 import { definitionPath, firstGenerationOf } from '#core/data/ids';
 import type { CoreFact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
 import type { Program } from '#core/definition/program';
 import { undoneBy } from '#core/engine/replay';
-import { isFaultOfRefusal } from '#core/engine/step-replies';
+import { provesRefusal } from '#core/engine/step-replies';
 import type { Subject } from '#core/engine/transition';
 import { isWithin } from '#core/engine/undo-pages';
 
@@ -44,7 +43,7 @@ export function pastOf(program: Program, subject: Subject, facts: readonly { rea
       past.set(path, { ...attemptIn(fact.attemptId, known), outcome: 'open' });
     }
     // The first fault after a request decides. A later one, such as that of a rule, says nothing about the service.
-    else if ('fault' in fact && fact.fault !== undefined) refused.set(path, refused.get(path) ?? isRefusal(fact, fact.fault));
+    else if ('fault' in fact && fact.fault !== undefined) refused.set(path, refused.get(path) ?? provesRefusal(fact, fact.fault));
     else if (fact.type === 'ActivityStarted') past.set(path, { generation: known.generation, attempt: known.attempt, outcome: 'open' });
     else if (fact.type === 'MarkedCompensated') undo(past, path, known);
     else if (fact.type === 'OutcomeUnknown') past.set(path, { ...known, outcome: 'unknown' });
@@ -64,9 +63,6 @@ function attemptIn(attemptId: string, { generation, attempt }: PastActivity): Pi
   const [, gen, , tries] = /^(\d+)#(\d+)\.(\d+)$/.exec(attemptId) ?? [];
   return { generation: Number(gen ?? generation), attempt: Number(tries ?? attempt) };
 }
-
-/** Whether a fault came with a reply that proves that the operation was not done. A line keeps its event if that was no reply. */
-const isRefusal = ({ event }: Line, fault: Fault): boolean => (event === undefined || event.type === 'replied') && isFaultOfRefusal(fault);
 
 function closedWith(known: PastActivity, fact: Extract<CoreFact, { type: 'ActivityClosed' }>, isRefused: boolean): PastActivity {
   const { generation, attempt, outcome, skipped } = known;
