@@ -6,10 +6,10 @@ import type { WorkflowDefinition } from '#core/definition/definition';
 import { secretPointers } from '#core/definition/secrets';
 import { workflowRef } from '#core/definition/workflow-ref';
 import type { AnyOperation } from './agent.ts';
-import type { App, Written } from './workflow.ts';
+import type { App, DefinitionParts } from './workflow.ts';
 
 /** Returns the operations and called workflows of one workflow, by name (`payment.charge`). */
-export const catalogOf = ({ operations, called }: Written): Catalog => ({
+export const catalogOf = ({ operations, called }: DefinitionParts): Catalog => ({
   schemasOf(agent, operation) {
     if (agent === workflowsAgent) return orderOf(called.get(operation));
     const described = operations.get(`${agent}.${operation}`);

@@ -43,8 +43,8 @@ export interface Collecting<out F extends string, O> extends Composite<F> {
 }
 
 /**
- * Runs a turn for each item of a list. The loop's name is the last part of the list's path (`order.items`: `items`), unless `.named(…)`
- * sets one. The function runs when the workflow is defined, once for each name.
+ * Runs a turn for each item of a list. The loop's name is the last part of the list's path (`order.items`: `items`), or `each` for a list
+ * that is not a path, unless `.named(…)` sets one. The function runs when the workflow is defined, once for each name.
  */
 export function forEach<const L extends List, F extends string = never, const C = never>(
   list: L,

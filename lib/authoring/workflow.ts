@@ -85,7 +85,7 @@ export function defineWorkflow<O extends z.ZodType, F extends string, P extends 
     .map(({ path, message }) => `${title} ${path}: ${message}${places(path)}`);
   const problems = [...errors, ...unplaced(steps, root).map((problem) => `${title}: ${problem}`)];
   if (problems.length > 0) throw new DefinitionError(problems.join('\n'));
-  written.set(definition, found);
+  partsByDefinition.set(definition, found);
   placesOf.set(definition, places);
   return definition;
 }
@@ -120,14 +120,14 @@ function unplaced(steps: readonly Origin[], root: Shape): readonly string[] {
 }
 
 /** The operations and workflows behind a definition, which the plain data does not contain. */
-export interface Written {
+export interface DefinitionParts {
   readonly operations: ReadonlyMap<string, AnyOperation>;
   readonly called: ReadonlyMap<string, WorkflowDefinition>;
 }
 
-const written = new WeakMap<WorkflowDefinition, Written>();
+const partsByDefinition = new WeakMap<WorkflowDefinition, DefinitionParts>();
 
-function foundIn(root: Shape): Written {
+function foundIn(root: Shape): DefinitionParts {
   const shapes = [...partsOf(root)];
   return {
     operations: new Map(shapes.flatMap((shape) => entry(describedBy(shape), ({ name, operation }) => [name, operation]))),
@@ -139,10 +139,11 @@ function foundIn(root: Shape): Written {
  * Returns the operations of a workflow's steps by name (`payment.charge`), with their schemas, for test kits. Empty for a definition
  * loaded as plain data, which has no schemas.
  */
-export const operationsOf = (workflow: WorkflowDefinition): Written['operations'] => written.get(workflow)?.operations ?? new Map();
+export const operationsOf = (workflow: WorkflowDefinition): DefinitionParts['operations'] =>
+  partsByDefinition.get(workflow)?.operations ?? new Map();
 
 /** Returns the workflows that a workflow calls, by name and version (`ship-one@1`). Empty for a definition loaded as plain data. */
-export const calledIn = (workflow: WorkflowDefinition): Written['called'] => written.get(workflow)?.called ?? new Map();
+export const calledIn = (workflow: WorkflowDefinition): DefinitionParts['called'] => partsByDefinition.get(workflow)?.called ?? new Map();
 
 const entry = <T, V>(found: T | undefined, of: (found: T) => readonly [string, V]): readonly (readonly [string, V])[] =>
   found === undefined ? [] : [of(found)];

@@ -103,6 +103,7 @@ export function probing({ onlyClient, ...breaker }: Breaker, client: string | un
   };
 }
 
+/** Returns the breaker after the service has come back. */
 export const closed = ({ onlyClient: _, ...breaker }: Breaker, now: number): Breaker => ({
   ...breaker,
   rev: breaker.rev + 1,

@@ -274,13 +274,13 @@ export const cancelMessage = (orderId: string, { requestId, path, idempotencyKey
 });
 
 /** An order and its client. The client is absent if the order's record is unreadable. */
-export interface Whose {
+export interface OrderAndClient {
   readonly orderId: string;
   readonly client?: string;
 }
 
 /** Returns a wake-up for the scheduler, in the group of the order's client. */
-export const wakeUpOf = ({ orderId, client }: Whose, now: number): Outgoing => ({
+export const wakeUpOf = ({ orderId, client }: OrderAndClient, now: number): Outgoing => ({
   queue: queueNames.wakeUps,
   body: JSON.stringify(wakeUpMessage(orderId, now)),
   ...groupOf({ group: client }),

@@ -43,13 +43,13 @@ function mayPassOn(node: Activity, template: Template): boolean {
   return node.activity === 'forEach' && (template === node.list || template === node.collect);
 }
 
-interface Used {
+interface SecretUse {
   readonly name: string;
   readonly position: number;
 }
 
 /** Returns the first secret that an expression uses otherwise than by passing it on. `passes`: the value of this node is passed on. */
-function usedIn(node: ASTNode, secrets: Secrets, passes: boolean): Used | undefined {
+function usedIn(node: ASTNode, secrets: Secrets, passes: boolean): SecretUse | undefined {
   const chain = chainOf(node);
   if (chain) return !passes && secrets.isInside(chain) ? { name: chain.text, position: node.range.start } : undefined;
   const parts = partsOf(node);

@@ -97,9 +97,9 @@ function isActivity(node: unknown, path: string, report: Report): boolean {
   return false;
 }
 
-type Unread = Pick<Placed, 'node' | 'part' | 'around'>;
+type PlacedNode = Pick<Placed, 'node' | 'part' | 'around'>;
 
-function problemsOf(here: Unread): readonly string[] {
+function problemsOf(here: PlacedNode): readonly string[] {
   const { node, part } = here;
   const handlers: unknown = node.faultHandlers;
   return [
@@ -118,7 +118,7 @@ function problemsOf(here: Unread): readonly string[] {
   ];
 }
 
-function loopNameProblems(here: Unread): readonly string[] {
+function loopNameProblems(here: PlacedNode): readonly string[] {
   if (here.node.activity !== 'forEach') return [];
   const same = [...aroundOf(here)].find(({ node }) => node.activity === 'forEach' && node.name === here.node.name);
   return same

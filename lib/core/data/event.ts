@@ -28,8 +28,8 @@ interface EventBase {
 /** Something that has happened to an order, named in the past tense. The state machine of the order accepts nothing else. */
 export type Event = EventBase &
   /**
-   * `called`: another order started this one and waits for its end. `stepMs`: the time limit of a step without one of its own, in
-   * milliseconds.
+   * The fields of `started`: another order waits for the end of this one if it is `called`; `stepMs` is the time limit of a step that has
+   * none of its own, in milliseconds.
    */
   (
     | { readonly type: 'started'; readonly stepMs: number; readonly called?: true }

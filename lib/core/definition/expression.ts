@@ -8,7 +8,7 @@ import { type Findings, inspect, type Read, type RootNames, roots } from './expr
 /** The version of the language below. A change of meaning gets a new number, and the old version stays readable. */
 export const exprVersion = 1;
 
-/** The limits of expressions. Each has its own fault or refusal; values are never truncated. */
+/** The limits of expressions. Exceeding one is a fault, or a refusal of the definition; values are never truncated. */
 export const expressionLimits = {
   astNodesMax: 200,
   depthMax: 20,

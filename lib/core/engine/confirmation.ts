@@ -24,7 +24,7 @@ const isLookedUp = ({ agent, lookup }: RemoteStep): boolean => lookup === true |
 /** Whether a confirmation runs the operation again. A lookup does not, nor does an operation that runs at most once. */
 export const isRunToConfirm = (step: RemoteStep): boolean => !isLookedUp(step) && !step.atMostOnce;
 
-/** Returns the time until which a request may have its effect: its agent stops then. Heartbeats may have extended that time. */
+/** Returns the time until which a request may have its effect, because its agent stops then. Heartbeats may have extended that time. */
 export const possibleUntil = (
   { longestSeconds = 0 }: Pick<RemoteStep, 'longestSeconds'>,
   { completeBy, since }: Pick<StepState, 'completeBy' | 'since'>,

@@ -30,7 +30,7 @@ export function propagateFault(builder: TransitionBuilder, path: string, fault: 
   fail(builder, path, fault);
 }
 
-/** Begins the end of an activity that a fault of its own or of a child has reached: cancels its children, then lets it clean up. */
+/** Begins the end of an activity that has failed, or that the fault of a child has reached: cancels its children, then lets it clean up. */
 export function fail(builder: TransitionBuilder, path: string, fault: Fault): void {
   const node = builder.node(path);
   const cleanUp = builder.behavior(path).handleFault?.(node, builder.local(path), fault, builder.context(path));

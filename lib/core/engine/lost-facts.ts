@@ -15,7 +15,7 @@ export interface Losses {
   readonly lastAt: number;
 }
 
-/** Adds an undo entry with an unknown outcome for every undoable step of which the remaining journal says nothing. */
+/** Adds an undo entry with an unknown outcome for every undoable step that the remaining journal does not mention. */
 export function assumeRequested(replay: Replay, losses: Losses): void {
   if (losses.resubmitted)
     replay.unclear.push(

@@ -13,12 +13,12 @@ export function endSuspension(builder: TransitionBuilder): void {
   moveTimes(builder, builder.event.at - suspendedAt);
 }
 
-/** Stops the deadlines of an order that a person locks. A lock that is renewed changes nothing here. */
+/** Stops the deadlines of an order that a person locks. The renewal of a lock changes nothing here. */
 export function beginStandstill(builder: TransitionBuilder): void {
   if (builder.state.stillSince === undefined) builder.set({ stillSince: builder.event.at });
 }
 
-/** Moves all times by the time for which they stood still. Those of a suspended order move when it is resumed. */
+/** Moves all times by the time for which they stood still. The times of a suspended order move when it is resumed. */
 export function endStandstill(builder: TransitionBuilder, { until, goesOn }: { readonly until: number; readonly goesOn: boolean }): void {
   const { stillSince, ...state } = builder.state;
   if (stillSince === undefined) return;

@@ -88,7 +88,7 @@ const whileUndoing = ({ program, state }: Judged, scope: string): readonly Instr
     ? [refusal('undo-running', `Something in ${scope} is being undone, canceled or confirmed. Resubmit the order to finish that first.`)]
     : [];
 
-/** Returns a reason for each output of the scope that the order still needs behind it: an undone scope has no outputs. */
+/** Returns a reason for each output of the scope that an activity outside still needs: an undone scope has no outputs. */
 const ofOutputs = ({ program, state }: Judged, scope: string): readonly InstructionRefusal[] =>
   [...program.nodes].flatMap(([path, node]) => {
     if (!isWithin(path, definitionPath(scope)) || !answersLater(node) || isOfUndo(program, path)) return [];

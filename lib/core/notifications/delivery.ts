@@ -5,7 +5,7 @@ export type Destination =
   /** A topic of SNS. Without an ARN, the topic of the deployment. */
   | { readonly kind: 'sns'; readonly topicArn?: string };
 
-/** Pauses between the tries of one message, in milliseconds: the sum is a day. Standard Webhooks recommends such a schedule. */
+/** Pauses between the tries of one message, in milliseconds: the sum is about a day. Standard Webhooks recommends such a schedule. */
 export const deliveryPausesMs: readonly number[] = [5_000, 60_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 23_400_000];
 
 /** Returns when a message is tried again after so many tries; undefined if no further try follows. */

@@ -77,7 +77,7 @@ export const stepsOfConstraints = (set: RuleSet, workflow: string): readonly str
   ...new Set(rulesAbout(set, 'data', workflow).flatMap(({ rule }) => rule.object?.step ?? [])),
 ];
 
-/** Whether a rule fits the version of the workflow. Without the app's definitions every rule does. */
+/** Whether a rule fits the version of the workflow. Without the app's definitions every rule does, as does a rule without a workflow. */
 export function isFit(
   { world, fits }: RuleSet,
   { rule }: CompiledRule,

@@ -4,7 +4,7 @@ import { isCel } from '#core/definition/program';
 import type { SolutionInstruction, SolutionParameter } from './solution.ts';
 
 /** The parts of a solution that come from an instruction. */
-export interface General {
+export interface GeneralInstruction {
   readonly instruction: SolutionInstruction;
   readonly parameters: readonly SolutionParameter[];
 }
@@ -19,7 +19,7 @@ const findsItsStep: ReadonlySet<string> = new Set(['skip', 'replace-input', 'mar
  * Turns the instruction to one order into one for others. A parameter replaces each value of that order, so that no other order gets
  * the value. `blockedAt`: the path of the step at which the order was blocked.
  */
-export function generalized({ kind, ...fields }: SolutionInstruction, blockedAt: string | undefined): General {
+export function generalized({ kind, ...fields }: SolutionInstruction, blockedAt: string | undefined): GeneralInstruction {
   const parameters = new Map<string, SolutionParameter>();
   const parameterFor = (wanted: string, value: Json): string => {
     const name = unused(nameOf(wanted), parameters);

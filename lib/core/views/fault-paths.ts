@@ -16,7 +16,7 @@ export interface FaultPath {
   readonly origin: 'declared' | 'raised' | 'engine';
   /** The retries that run the activity again while they have runs left, innermost first. */
   readonly retries: readonly RetryTaken[];
-  /** Whether the step is then requested again as overdue, up to the failure limit. */
+  /** Whether the step, after its retries, is requested again as overdue, up to the failure limit. */
   readonly askedAgain: boolean;
   readonly end: FaultEnd;
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '#ports/clock';
-import { type Whose, wakeUpOf } from '#ports/messages';
+import { type OrderAndClient, wakeUpOf } from '#ports/messages';
 import type { Queues } from '#ports/queues';
 import type { StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
@@ -29,7 +29,7 @@ export interface ActOptions {
 }
 
 /** An order to wake, and the timeout of its steps. */
-type Wakable = Whose & Pick<StateHead, 'stepMs'>;
+type Wakable = OrderAndClient & Pick<StateHead, 'stepMs'>;
 
 /** Carries out decisions: at most one write of the head and one wake-up for each order. */
 export interface Actions {
@@ -42,7 +42,7 @@ export interface Actions {
 }
 
 export function createActions({ store, queues, clock, telemetry, outages }: ActOptions): Actions {
-  const wake = (order: Whose): Promise<void> => queues.send([wakeUpOf(order, clock.now())]);
+  const wake = (order: OrderAndClient): Promise<void> => queues.send([wakeUpOf(order, clock.now())]);
   const wakeUps = createWakeUps<Wakable>({ clock, send: wake });
 
   async function write(head: StateHead, next: StateHead, counts: Counts): Promise<boolean> {
