@@ -19,14 +19,14 @@ export interface Call<F extends string = never, O extends z.ZodType = z.ZodType>
   readonly requestId: string;
   /** The name of the effect. Pass it to the service, so that a repeated request has one effect. */
   readonly idempotencyKey: string;
-  /** The number of requests of this step so far, from 1. */
+  /** The number of requests of this step so far, from 1. It begins at 1 again if a retry starts the step for a new effect. */
   readonly attempt: number;
   /**
    * Whether an earlier attempt or try may have had an effect under this key. Then a refusal that does not depend on the key, such as 401,
    * proves nothing: `new PermanentFailure(…, { outcomeUnknown: call.repeated })`.
    */
   readonly repeated: boolean;
-  /** The deadline of this attempt. The agent sends no reply after it. */
+  /** The deadline of this attempt at the time of the call. Heartbeats extend it, and the agent sends no reply after it. */
   readonly completeBy: Date;
   /**
    * Reports progress and extends the deadline, up to the operation's `longestSeconds`; without that it does nothing. Call it as often as
@@ -38,7 +38,7 @@ export interface Call<F extends string = never, O extends z.ZodType = z.ZodType>
    * call, because its value may change. A name that the deployment does not have fails the step as `NotConfigured`.
    */
   credential(name: string): Promise<string>;
-  /** Aborted at `completeBy`, when the step is canceled, and when the system stops. An answer after a cancellation still counts. */
+  /** Aborted at the deadline, when the step is canceled, and when the system stops. A result after a cancellation still counts. */
   readonly signal: AbortSignal;
   /** The faults that the operation declares, for code that translates refusals of the service. */
   readonly faults: readonly FaultType<F>[];
@@ -66,8 +66,9 @@ export interface Operation<I extends z.ZodType, O extends z.ZodType, F extends s
   /** The most tries within one attempt. Each try after the first one follows a transient failure. */
   readonly attemptsMax?: number;
   /**
-   * Declares that the service is not idempotent. The step is requested again only after a TransientFailure with `nothingSent`; after any
-   * other exception, except a PermanentFailure, the outcome is unknown.
+   * Declares that the service is not idempotent. The step is requested again only if nothing was done: after a TransientFailure with
+   * `nothingSent`, an UnprocessableMessage, or a declared transient fault. After any other exception, except a PermanentFailure, the
+   * outcome is unknown.
    */
   readonly atMostOnce?: true;
   /**

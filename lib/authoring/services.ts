@@ -44,7 +44,7 @@ export interface ServiceRuntime {
   /** `local` if one process runs everything; in Lambda, the name of the function, such as `scheduler`. */
   readonly role: string;
   readonly clock: { now(): number; sleep(ms: number, signal?: AbortSignal): Promise<void> };
-  /** Submits an order. In Lambda only the functions `api` and `submissions` have the permission to. */
+  /** Submits an order. In Lambda, only the functions `api` and `submissions` have the permission for it. */
   submit(submission: ServiceSubmission): Promise<ServiceSubmitted>;
   /** Reports a failure, for one order or in general. The host and other services continue. */
   raiseServicesExceptionNotHandled(error: unknown, orderId?: string): void;

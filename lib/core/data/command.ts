@@ -2,7 +2,7 @@ import type { RemoteActivity } from '#core/definition/definition';
 import { idempotencyKeyOf, requestIdOf } from './ids.ts';
 import type { Json } from './json.ts';
 
-/** An action that follows an event. The scheduler carries it out after it has saved the new state. */
+/** An action that follows an event. The scheduler carries it out together with the write of the new state, or after it. */
 export type Command =
   | {
       readonly type: 'request';

@@ -3,6 +3,7 @@ import type { Json } from './json.ts';
 interface StepAttempt {
   /** The ordinal number of the effect, part of its idempotency key. A new effect of the step gets the next number. */
   readonly generation: number;
+  /** The number of the request, a part of its id (see `ids.ts`). */
   readonly attempt: number;
   /** The epoch of the claim under which this attempt was requested. */
   readonly epoch: number;
