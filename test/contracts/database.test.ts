@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test, { type TestContext } from 'node:test';
 import { type Database, openDatabase } from '#adapters/sqlite/database';
-import { openEmbedded } from '#adapters/sqlite/open';
+import { type Embedded, openEmbedded } from '#adapters/sqlite/open';
 import { changes, schemaVersion } from '#adapters/sqlite/schema';
 import { sqliteStore } from '#adapters/sqlite/store';
 import { manualClock } from '#ports/clock';
@@ -108,6 +108,20 @@ test('S2: when two processes write to one order in one file, no write is lost', 
   );
   assert.deepEqual([(await store.head('o1'))?.rev, (await store.head('o1'))?.failureCount], [201, 200]);
   await database.close();
+});
+
+test('A9: when one process has erased the secrets of an order, no process with the same file loads them from memory', async (t) => {
+  const folder = folderFor(t);
+  const [eraser, reader] = [1, 2].map(() => openEmbedded(folder.path, { clock: manualClock() })) as [Embedded, Embedded];
+  const order = orderRecord('o1', { key: 'wrapped' });
+  await eraser.store.create(order, stateRecord('o1'), { messages: [], announcements: [] });
+  assert.equal((await reader.store.load('o1'))?.order.key, 'wrapped');
+
+  const { key: _, ...rest } = order;
+  await eraser.store.eraseSecrets({ ...rest, erasedAt: noon }, []);
+  const { order: erased } = (await reader.store.load('o1')) ?? {};
+  assert.deepEqual([erased?.key, erased?.erasedAt], [undefined, noon]);
+  await Promise.all([eraser.database.close(), reader.database.close()]);
 });
 
 test('written data survives a restart', async (t) => {

@@ -22,14 +22,25 @@ export function orderReads(database: Database): OrderReads {
   );
   const selectHead = database.prepare('SELECT s.head FROM orders o JOIN states s ON s.id = o.id WHERE o.orderId = ?');
 
+  // This number changes when another connection has committed to the file.
+  const selectOthersVersion = database.prepare('SELECT data_version AS version FROM pragma_data_version');
+
   const stored = (orderId: string): OrderRecord => orderOf(orderId, selectOrder.get(orderId));
 
   /**
    * Recently read orders. Only an erasure changes an order, so a load need not read and parse it again. A different submission time means a
-   * different order: the first was deleted, and its key was used again.
+   * different order: the first was deleted, and its key was used again. Another process may have erased an order, so each of its commits
+   * empties this memory.
    */
   const recent = new Map<string, OrderRecord>();
+  let othersVersion: number | undefined;
+  const forgetAfterOthers = (): void => {
+    const { version } = selectOthersVersion.get() as { version: number };
+    if (version !== othersVersion) recent.clear();
+    othersVersion = version;
+  };
   const recentOrder = (orderId: string, submittedAt: number): OrderRecord => {
+    forgetAfterOthers();
     const known = recent.get(orderId);
     const order = known?.submittedAt === submittedAt ? known : stored(orderId);
     recent.delete(orderId);
