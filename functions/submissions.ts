@@ -11,6 +11,7 @@ export const create = ({ system }: FunctionContext) => {
   return async (given: SQSEvent) => {
     const { event, later } = await limit(given);
     const { batchItemFailures } = await oneByOne(event, (record) => consumer.consume(record.body, record.attributes.SenderId), system);
+    // A message beyond the rate of its client counts as failed, so that its queue delivers it again later.
     return { batchItemFailures: [...batchItemFailures, ...later.map((itemIdentifier) => ({ itemIdentifier }))] };
   };
 };

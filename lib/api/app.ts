@@ -47,6 +47,7 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
       const { method, raw: request } = context.req;
       // Hono answers HEAD with the head of what GET would answer.
       const row = byMethod.get(method === 'HEAD' ? 'GET' : method);
+      // The path with a parameter may have a row for this method.
       if (!row && alsoMatches) return next();
       const ids = { id: context.req.param('id') ?? context.req.param('version') ?? '', name: context.req.param('name') ?? '' };
       return serve(context, row, (requestId) =>

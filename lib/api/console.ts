@@ -67,11 +67,11 @@ export function showAsset({ api, name, headers }: Call<unknown, AssetHeaders>): 
   return file ? sent(file, headers, { 'cache-control': 'public, max-age=31536000, immutable' }) : refuse('not-found');
 }
 
-function sent(file: ConsoleFile, asked: AssetHeaders, headers: Answer['headers']): Answer {
+function sent(file: ConsoleFile, requested: AssetHeaders, headers: Answer['headers']): Answer {
   const { type, etag, text, gzip } = file;
   const all = { ...headers, etag, vary: 'accept-encoding' };
-  if (asked['if-none-match']?.split(/,\s*/).includes(etag)) return { status: 304, text: '', headers: all };
-  const zips = /\bgzip\b(?!;\s*q=0(\.0*)?\b)/.test(asked['accept-encoding'] ?? '');
+  if (requested['if-none-match']?.split(/,\s*/).includes(etag)) return { status: 304, text: '', headers: all };
+  const zips = /\bgzip\b(?!;\s*q=0(\.0*)?\b)/.test(requested['accept-encoding'] ?? '');
   return zips
     ? { status: 200, text: '', bytes: gzip, headers: { ...all, 'content-type': type, 'content-encoding': 'gzip' } }
     : { status: 200, text, headers: { ...all, 'content-type': type } };

@@ -144,10 +144,10 @@ type BulkFilter = z.output<typeof BulkBody>['filter'];
 async function chosenOrMatching(api: Call['api'], name: string, { ids, ...filter }: BulkFilter, after: string | undefined, limit: number) {
   if (!ids) return matching(api, name, filter, after, limit);
   const left = [...new Set(ids)].toSorted().filter((id) => after === undefined || id > after);
-  const asked = left.slice(0, limit);
-  const found = await Promise.all(asked.map((id) => documentOf(api, name, id)));
+  const firstIds = left.slice(0, limit);
+  const found = await Promise.all(firstIds.map((id) => documentOf(api, name, id)));
   const items = found.flatMap((document) => (document ? [deadLetterIn(document)] : [])).filter((message) => fits(message, filter));
-  return { items, next: left.length > limit ? (asked.at(-1) ?? null) : null };
+  return { items, next: left.length > limit ? (firstIds.at(-1) ?? null) : null };
 }
 
 /** Returns matching messages after `after`, oldest first. `next` is the position to continue from, null at the end. */

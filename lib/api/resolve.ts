@@ -30,7 +30,7 @@ export async function resolveTask(call: Resolving): Promise<Answer | Refusal> {
   if (!task) return refuse('not-found');
   if (!hasOrder(task)) return acknowledgeDestination(call);
   if (task.resolution && !dryRun)
-    return (await replayed(call, task)) ?? conflict([`${task.resolution.by} has resolved the task, so it needs nobody any more.`]);
+    return (await answerOfRepeat(call, task)) ?? conflict([`${task.resolution.by} has resolved the task, so it needs nobody any more.`]);
   const isOthers = task.assignee !== undefined && task.assignee !== caller.subject && !caller.roles.has('admin');
   if (isOthers && !dryRun) return conflict([heldBy(task)]);
   const chosen = await chosenBy(call, task);
@@ -52,7 +52,7 @@ export async function resolveTask(call: Resolving): Promise<Answer | Refusal> {
 const noEtag = '"-1"';
 
 /** Returns the answer to a call that has resolved the task already, under the same idempotency key; undefined if it has not. */
-async function replayed(call: Resolving, { orderId }: TaskRecord): Promise<Answer | Refusal | undefined> {
+async function answerOfRepeat(call: Resolving, { orderId }: TaskRecord): Promise<Answer | Refusal | undefined> {
   const { headers, body } = call;
   if (headers['idempotency-key'] === undefined) return undefined;
   // A call with a solution has no instruction. Any kind will do, because the key then stands for the body.

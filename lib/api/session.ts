@@ -13,13 +13,13 @@ const plainName = 'redress_session';
 const secureName = '__Host-redress_session';
 
 /** The parts of a request that a session needs. */
-interface Asked {
+interface SessionRequest {
   readonly method: string;
   readonly header: (name: string) => string | null | undefined;
 }
 
 /** Returns the credential of a request as an Authorization header: its own, or else that of the session. */
-export function authorizationOf({ method, header }: Asked): string | null {
+export function authorizationOf({ method, header }: SessionRequest): string | null {
   const given = header('authorization');
   if (given !== null && given !== undefined) return given;
   const token = cookieIn(header('cookie') ?? '');
@@ -29,7 +29,7 @@ export function authorizationOf({ method, header }: Asked): string | null {
 const cookieIn = (cookies: string): string | undefined => /(?:^|;\s*)(?:__Host-)?redress_session=([\w.-]+)/.exec(cookies)?.[1];
 
 /** Whether no page of another origin made the request. A browser sends Origin with every call that may change something. */
-function isFromHere({ method, header }: Asked): boolean {
+function isFromHere({ method, header }: SessionRequest): boolean {
   // A page cannot set this header. Browsers send it to this machine and over https.
   const site = header('sec-fetch-site');
   if (site === 'same-origin') return true;

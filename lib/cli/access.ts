@@ -27,6 +27,6 @@ export function createSigning({ role, client }: Access, dataFolder: string): () 
 async function tokenFor({ role, client }: Access, dataFolder: string): Promise<string | undefined> {
   if (!existsSync(join(dataFolder, 'issuer.json'))) return undefined;
   const { openLocalIssuer } = await import('#api/local-issuer');
-  const whose = { role, subject: 'cli', ...(client === undefined ? {} : { client }) };
-  return openLocalIssuer(dataFolder).sign({ ...whose, expiresInSeconds: validSeconds });
+  const bearer = { role, subject: 'cli', ...(client === undefined ? {} : { client }) };
+  return openLocalIssuer(dataFolder).sign({ ...bearer, expiresInSeconds: validSeconds });
 }

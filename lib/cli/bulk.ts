@@ -54,7 +54,7 @@ interface WantedBulk {
 }
 
 /** Prepares a bulk run, and shows its progress until all orders are checked. Nothing is sent to an order. */
-export async function preparedBulk(cli: Cli, api: Api, wanted: WantedBulk): Promise<BulkView> {
+export async function prepareBulk(cli: Cli, api: Api, wanted: WantedBulk): Promise<BulkView> {
   const { filter, work, reason, rate, canary, stopAfter, sameForAll, continues, key = randomUUID() } = wanted;
   const { body: made } = await api.call<{ id: string }>('POST', '/bulk', {
     headers: { 'idempotency-key': key },

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { JsonObject } from '#core/data/json';
-import { type BulkView, bulkPath, followBulk, isAtRest, nextStep, preparedBulk, withoutStop } from './bulk.ts';
+import { type BulkView, bulkPath, followBulk, isAtRest, nextStep, prepareBulk, withoutStop } from './bulk.ts';
 import type { Cli } from './command.ts';
 import { FailedError, UsageError } from './errors.ts';
 import { finalKinds } from './final-kinds.ts';
@@ -79,17 +79,18 @@ export async function giveToMany(cli: Cli, instruction: GivenInstruction, how: H
     where.map((each) => each.split(/=(.*)/s)).map(([name = '', value]) => [filterFields[name] ?? '', value]),
   );
   const work = { instruction: instruction as JsonObject };
-  const ready = await preparedBulk(cli, api, { filter, work, reason, rate, canary, stopAfter, sameForAll });
+  const ready = await prepareBulk(cli, api, { filter, work, reason, rate, canary, stopAfter, sameForAll });
   const missingLimit = withoutStop(ready);
   if (!cli.json && missingLimit) cli.terminal.say(missingLimit);
-  if (dryRun || ready.state !== 'ready' || ready.feasible === 0) return shown(cli, ready);
+  if (dryRun || ready.state !== 'ready' || ready.feasible === 0) return printRun(cli, ready);
   if (!yes && !(await cli.terminal.confirm(`Start it for ${ready.feasible} orders?`)))
     throw new FailedError(`Nothing was changed. ${nextStep(ready)}`);
   await api.call('POST', `${bulkPath(ready.id)}/start`, { body: { reason } });
-  return shown(cli, await followBulk(cli, api, ready.id, (run) => run.state !== 'ready' && isAtRest(run)));
+  return printRun(cli, await followBulk(cli, api, ready.id, (run) => run.state !== 'ready' && isAtRest(run)));
 }
 
-function shown(cli: Cli, run: BulkView): number | undefined {
+/** Prints a bulk run and the next command. Returns the exit code. */
+function printRun(cli: Cli, run: BulkView): number | undefined {
   cli.print(run, () => '');
   const next = nextStep(run);
   if (!cli.json && next) cli.terminal.say(next);

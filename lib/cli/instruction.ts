@@ -88,16 +88,16 @@ export async function carryOut(
     if (check.feasible) sayHowToCarryOut(cli, finalKinds.has(instruction.kind));
     return check.feasible ? undefined : 1;
   }
-  if (finalKinds.has(instruction.kind) && !yes) await confirmed(cli, instruction, checked, order);
+  if (finalKinds.has(instruction.kind) && !yes) await askToConfirm(cli, instruction, checked, order);
   const { body } = await api.call('POST', path, { body: { ...bodyOf(instruction), reason }, headers });
   cli.print(body, () => '');
-  cli.terminal.say(`Accepted. ${await afterwards(api, orderId, wasSuspended)}`);
+  cli.terminal.say(`Accepted. ${await nextCommand(api, orderId, wasSuspended)}`);
   if (taskId !== undefined) cli.terminal.say(`To see later whether it helped: redress task show ${printable(taskId)}`);
   return undefined;
 }
 
 /** Returns what a person may do after an instruction. An order that stays suspended does nothing that could be followed. */
-async function afterwards(api: Api, orderId: string, wasSuspended = false): Promise<string> {
+async function nextCommand(api: Api, orderId: string, wasSuspended = false): Promise<string> {
   const isSuspended = wasSuspended && (await api.call<OrderView>('GET', orderPath(orderId))).body.suspended;
   return isSuspended
     ? `The order stays suspended. ${resumeHint(orderId)}`
@@ -110,7 +110,7 @@ async function afterwards(api: Api, orderId: string, wasSuspended = false): Prom
  * @throws FailedError if the person says no, or if the instruction is infeasible.
  * @throws UsageError if nobody can be asked.
  */
-export async function confirmed(
+export async function askToConfirm(
   cli: Cli,
   instruction: GivenInstruction,
   checked: () => Promise<CheckView>,

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { bulkPath, nextStep, preparedBulk, withoutStop } from '#cli/bulk';
+import { bulkPath, nextStep, prepareBulk, withoutStop } from '#cli/bulk';
 import type { CliCommand } from '#cli/command';
 import { fieldsHelp } from '#cli/instruction-fields';
 import { fieldsIn, textOption, wholeOption } from '#cli/options';
@@ -68,7 +68,7 @@ export const bulkPreview: CliCommand<Options> = {
       ...(parameter ? { parameter } : {}),
     });
     const filter = { state, workflow, fingerprint, fault, submittedAfter, submittedBefore, ids };
-    const run = await preparedBulk(cli, api, { filter, work: chosen.body, reason, rate, canary, stopAfter, sameForAll, continues, key });
+    const run = await prepareBulk(cli, api, { filter, work: chosen.body, reason, rate, canary, stopAfter, sameForAll, continues, key });
     const refused = await listed<ItemView>(api, `${bulkPath(run.id)}/items`, { outcome: 'infeasible' }, shownMax);
     const rows = refused.map(({ orderId, refusals }) => [
       listedId(orderId, cli.terminal),

@@ -1,5 +1,5 @@
 import type { Cli, CliCommand } from '#cli/command';
-import { examined, type Finding } from '#cli/doctor/index';
+import { examineAll, type Finding } from '#cli/doctor/index';
 import { printable } from '#cli/text';
 
 const colours = { ok: 'green', warning: 'yellow', failed: 'red', skipped: 'dim' } as const;
@@ -15,7 +15,7 @@ export const doctor: CliCommand = {
     ),
 
   async run(cli) {
-    const items = await examined(cli);
+    const items = await examineAll(cli);
     cli.print({ items }, () => textOf(items, cli));
     const failures = items.filter(({ state }) => state === 'failed');
     if (failures.length === 0) return undefined;

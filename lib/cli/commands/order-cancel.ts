@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { CheckView } from '#cli/check-text';
 import type { CliCommand } from '#cli/command';
 import { assertOneOrMany, declareInstruction } from '#cli/for-many';
-import { confirmed, giveInstruction, type InstructionOptions } from '#cli/instruction';
+import { askToConfirm, giveInstruction, type InstructionOptions } from '#cli/instruction';
 import { reasonFor, textOption } from '#cli/options';
 import { type OrderView, orderPath, resolveOrderId } from '#cli/orders';
 import { printable } from '#cli/text';
@@ -33,7 +33,7 @@ const ending = (
     const path = orderPath(await resolveOrderId(api, id));
     const checked = async () =>
       (await api.call<CheckView>('POST', `${path}/instructions`, { body: { ...instruction, reason, dryRun: true } })).body;
-    if (!yes) await confirmed(cli, instruction, checked);
+    if (!yes) await askToConfirm(cli, instruction, checked);
     const { body } = await api.call<OrderView>('POST', `${path}/cancel`, { body: { reason } });
     cli.print(body, () => '');
     cli.terminal.say(`Accepted. To follow the order: redress order watch ${printable(body.orderId)}`);

@@ -63,7 +63,11 @@ export const workflowReview: CliCommand<Options> = {
       const { proposal, fingerprint } = cluster;
       if (!proposal) reviewed.push(cluster);
       // The API checks orders of the version that the proposal changes, the one before the proposed version.
-      else reviewed.push({ ...cluster, replay: await replayed(cli, api, `${path}/${proposal.version - 1}/check`, { fingerprint, limit }) });
+      else
+        reviewed.push({
+          ...cluster,
+          replay: await replayCluster(cli, api, `${path}/${proposal.version - 1}/check`, { fingerprint, limit }),
+        });
     }
     cli.print({ items: reviewed }, () =>
       reviewed.length > 0 ? [table(headings, reviewed.map(rowOf), cli.paint), ...reviewed.map(textOf)].join('') : '',
@@ -85,7 +89,7 @@ async function clustersAt(api: Api, path: string): Promise<readonly ClusterView[
 }
 
 /** Replays the orders of a cluster page by page. Orders with the newest exceptions come first. */
-async function replayed(
+async function replayCluster(
   cli: Cli,
   api: Api,
   path: string,

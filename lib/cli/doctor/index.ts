@@ -13,7 +13,7 @@ const ofMachine: readonly Examine[] = [node, keyFiles, store, certificate, healt
 const ofWork: { readonly [what: string]: Examine } = { channels, tasks };
 
 /** Makes all checks. What cannot be examined because of an earlier finding is skipped. */
-export async function examined(cli: Cli): Promise<readonly Finding[]> {
+export async function examineAll(cli: Cli): Promise<readonly Finding[]> {
   const findings = (await Promise.all(ofMachine.map((examine) => examine(cli)))).flat();
   if (findings.some(({ what, state }) => what === 'system' && state === 'failed'))
     return [...findings, ...['token', ...Object.keys(ofWork)].map((what) => skipped(what, 'The system does not answer.'))];

@@ -17,9 +17,9 @@ const connectMs = 5_000;
 /** Whether the system answers, and its clock agrees with this one. */
 export const health: Examine = async ({ url }) => {
   try {
-    const asked = Date.now();
+    const sentAt = Date.now();
     const { date } = await createApi({ url, timeoutMs: connectMs }).call('GET', '/health');
-    return [ok('system', `${url} answers.`), ...(date === undefined ? [] : [clockFinding(date - asked)])];
+    return [ok('system', `${url} answers.`), ...(date === undefined ? [] : [clockFinding(date - sentAt)])];
   } catch (error) {
     const start = 'Start it with redress start, or name its URL with --url or REDRESS_URL.';
     if (error instanceof UnreachableError) return [failed('system', error.message, start)];

@@ -26,6 +26,7 @@ export const dropReply: CreateFault = ({ agent, happened }) => {
       const { requestId, idempotencyKey, attempt, orderId } = about;
       const keyBefore = keys.get(lost?.requestId);
       if (!lost) keys.set(requestId, idempotencyKey);
+      // The key of a request that was delivered before the experiment began is not known.
       else if (isOfStep(about) && requestId !== lost.requestId && (keyBefore ?? idempotencyKey) === idempotencyKey)
         happened(1, { orderId, note: `attempt ${attempt}` });
       return undefined;

@@ -47,12 +47,12 @@ export function createExperiments(clock: Clock, interrupt: () => void): Experime
         const { create, seconds } = faults[kind];
         return { kind, seconds, steps: create({ agent, ms: seconds * 1000, clock, happened: () => {}, interrupt: () => {} }).steps };
       }),
-    start(asked, by) {
-      const { kind } = asked;
+    start(wanted, by) {
+      const { kind } = wanted;
       if (known.some((each) => each.kind === kind && each.endedAt === null)) return undefined;
       const id = `exp_${randomBytes(6).toString('hex')}`;
-      const agent = 'agent' in asked ? asked.agent : null;
-      const seconds = ('seconds' in asked ? asked.seconds : undefined) ?? faults[kind].seconds;
+      const agent = 'agent' in wanted ? wanted.agent : null;
+      const seconds = ('seconds' in wanted ? wanted.seconds : undefined) ?? faults[kind].seconds;
       const fault = faults[kind].create({
         agent: agent ?? '',
         ms: seconds * 1000,

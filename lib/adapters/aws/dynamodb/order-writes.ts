@@ -43,7 +43,8 @@ type FencedWrite = (expiresAt: number | undefined, when: Condition) => Promise<A
 async function writeFenced(context: StoreContext, head: StateHead, when: Fence, write: FencedWrite, patchId?: string): Promise<Answer> {
   const { withRetries, isPresent } = context;
   const leftovers = leftoversIn(context);
-  // If the response to our write was lost, the retry is refused and finds our own write. That counts as written.
+  // If the response to our patch was lost, the retry is refused and finds our own patch. That counts as written. The scheduler recognizes
+  // its updates by their write ids.
   const settled = (answer: Answer): Answer =>
     answer.outcome === 'refused' && patchId !== undefined && answer.current?.['patchId'] === patchId ? { outcome: 'written' } : answer;
   const due = expiryOf(context, head);

@@ -100,7 +100,7 @@ export async function copyItems(restoring: Restoring): Promise<number> {
   let copied = 0;
   for await (const items of pagesOf(restoring.client, { TableName: restoring.from })) {
     for (let first = 0; first < items.length; first += batchMax) {
-      const batch = await Promise.all(items.slice(first, first + batchMax).map((item) => restored(restoring, item)));
+      const batch = await Promise.all(items.slice(first, first + batchMax).map((item) => prepareRestore(restoring, item)));
       await write(
         restoring,
         batch.map((Item) => ({ PutRequest: { Item } })),
@@ -181,7 +181,7 @@ async function* pagesOf(
  * Returns an item as it is to be written. For a state, it first removes the pages from after the backup, so that an interrupted copy can
  * start over.
  */
-async function restored(restoring: Restoring, item: Item): Promise<Item> {
+async function prepareRestore(restoring: Restoring, item: Item): Promise<Item> {
   if (item['sk'] !== keys.state('').sk) return item;
   const { client, to, countersAfter } = restoring;
   const { pk, sk, rev } = item as unknown as Key & Counters;
