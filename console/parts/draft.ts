@@ -4,7 +4,7 @@ import type { Json } from '#core/data/json';
 
 /*
  * Text that a person has typed and not sent yet. It survives the end of a session, and a sign-in on another page: the
- * storage of the tab keeps it. It is deleted when it is sent, discarded, or when the person signs out.
+ * storage of the tab keeps it. It is deleted when it is sent or discarded, when the person signs out, and when another person uses the tab.
  */
 const prefix = 'redress-draft ';
 const drafts = new Map<string, Signal<Json>>();

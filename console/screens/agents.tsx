@@ -145,7 +145,7 @@ const Sick = ({ channel, refresh }: { channel: Channel; refresh: () => void }) =
             <Icon name="clock" />
             <div>
               <b>Nothing to do here.</b>{' '}
-              {`${counted(waiting, 'request')} wait, and their time stands still. One request probes the service. When it is answered, the others follow.`}
+              {`${counted(waiting, 'request')} waiting, without using up time. One request probes the service. When it is answered, the others follow.`}
             </div>
           </div>
         ) : (
@@ -165,7 +165,7 @@ const Sick = ({ channel, refresh }: { channel: Channel; refresh: () => void }) =
                   <Said>{reason}</Said>
                 </>
               )}
-              . {`${counted(waiting, 'request')} wait, and their time stands still.`}
+              . {`${counted(waiting, 'request')} waiting, without using up time.`}
             </div>
           </div>
         )}
@@ -192,7 +192,7 @@ const actions = {
   canary: { name: 'Open, one request first', does: 'One request is sent first, and the others after its reply.' },
   close: {
     name: 'Close',
-    does: 'Nothing is taken from the queue until somebody opens it. Orders that need it wait, and their time stands still.',
+    does: 'Nothing is taken from the queue until somebody opens it. Orders that need it wait, without using up their time.',
   },
 } as const;
 

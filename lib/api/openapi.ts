@@ -29,7 +29,7 @@ export const openApi = (routes: readonly Route[], definitions: Definitions): Sch
         scheme: 'bearer',
         bearerFormat: 'JWT',
         description:
-          'ES256 or RS256, with iss, aud, exp, sub, roles (client, viewer, operator, admin), groups and, for clients, client. An admin may do what an operator may. A viewer reads what an operator reads, and changes nothing.',
+          'ES256 or RS256, with iss, aud, exp, sub, roles (client, viewer, operator, admin), groups and, for the role client, client: the id of the client. An admin may do what an operator may. A viewer reads what an operator reads, and changes nothing.',
       },
     },
     schemas: { Problem: schemaOf(Problem, 'output') },

@@ -3,17 +3,17 @@ import { SetupError } from '#ports/errors';
 import type { FunctionSpec } from '#runtime/topology';
 import type { OrderProcessing } from './order-processing.ts';
 
-/** The instances that an account has by default. A new account may have ten. */
+/** The concurrent executions that an account has by default. A new account may have ten. */
 export const accountConcurrencyDefault = 1000;
 /** The least concurrency that Lambda accepts for one queue. */
 export const concurrencyMin = 2;
 const concurrencyMax = 50;
-/** Lambda refuses reservations that leave fewer instances than this to the functions without a reservation. */
+/** Lambda refuses reservations that leave fewer executions than this to the functions without a reservation. */
 const unreservedMin = 100;
 
 /**
- * Returns the default concurrency of each queue of a function. All queues together use half of the account, so that a backlog leaves the
- * other half to the API and the supervisor. Dead-letter queues are rarely used and need the minimum.
+ * Returns the default concurrency of each queue of a function. All queues together use at most half of the account, unless Lambda's
+ * minimum for each queue is more. So a backlog leaves the other half to the API and the supervisor. Dead-letter queues are rarely used and need the minimum.
  */
 export function maxConcurrencyFor(
   { file }: FunctionSpec,
@@ -29,10 +29,10 @@ export function maxConcurrencyFor(
 const warning = 'redress:concurrency';
 
 /**
- * Compares the instances that the functions may use with those of the account. Warns if the queues alone could use all: Lambda allows no
- * fewer than two for each queue.
+ * Compares the executions that the functions may use with those of the account. Warns if the queues alone could use all, as in a small
+ * account, because Lambda allows no fewer than two for each queue.
  *
- * @throws SetupError for reservations that Lambda would refuse.
+ * @throws SetupError for reservations that Lambda would refuse, and for an invalid `accountConcurrency`.
  */
 export function checkConcurrency(system: OrderProcessing, accountConcurrency: number): void {
   if (Token.isUnresolved(accountConcurrency)) return;

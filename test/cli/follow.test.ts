@@ -72,7 +72,7 @@ describe('following an order', () => {
   });
 });
 
-test('F-61: the end of an order counts as wanted if it completed, was canceled, or was ended by a person', () => {
+test('F-61: an order has ended as wanted if it completed, was canceled, or was terminated by a person', () => {
   const endedBy = { kind: 'terminate', by: 'olga', at: '2026-01-31T12:00:00Z', reason: 'ordered twice' };
   const isWanted = (outcome: string | null, more: object = {}) => hasWantedEnd({ processState: 'Processed', outcome, ...more });
   assert.deepEqual(

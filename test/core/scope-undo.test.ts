@@ -35,7 +35,7 @@ const instruct = (run: Run, path: string) => run.happen({ type: 'instructed', in
 const undosIn = (run: Run): readonly string[] => run.requests.flatMap(({ path }) => (path.endsWith('/undo') ? [path] : []));
 
 describe('the undo of one scope of an order in Error', () => {
-  test('F-100, F-157: an order continues after a scope that a person has undone', () => {
+  test('F-100, F-157: an order goes on with the activity that follows the scope which a person has undone', () => {
     const run = blocked(step('d'));
     const world = worldOf(run);
     const check = give(world, judgedOf(world), compensate('order/inner'))?.check;

@@ -6,7 +6,7 @@ import { hurried } from './farm.ts';
 import { app, complaintOf, post, reaches, site, startLocal, tokenFor, within, work } from './support.ts';
 import { copyOf, fateOfPage, flip, logFile, overwrite, pageBytes, problemsAfter, scratchIn, wreck } from './torn.ts';
 
-test('F-41, S22: when a log is cut or damaged at any byte, only what came after that byte is lost', async (t) => {
+test('F-41, S22: when a log is cut or damaged at any byte, only the record with that byte and later ones are lost', async (t) => {
   const place = site(t);
   const left = await wreck(t, place, 20);
   assert.ok(left.answered.some(({ logBytes }) => logBytes > 0) && left.logBytes > 20 * pageBytes);

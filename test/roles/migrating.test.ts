@@ -74,7 +74,7 @@ test('F-156: a step at work keeps its version; once it is refused, it is request
   await migrate(4);
   await done();
   const first = await desk.request();
-  assert.match(reasonOf(await migrate(2)), /^order\/both\/ship is requested with an input that version 2 would not give it/);
+  assert.match(reasonOf(await migrate(2)), /^order\/both\/ship is at work with an input that version 2 would not give it/);
   await desk.answer(first, failed('NoSuchItem'));
   assert.equal((await desk.state(orderId)).processState, 'Error');
   assert.equal((await migrate(2)).outcome, 'done');

@@ -99,6 +99,17 @@ test('the figures of a rule are added up over processes, every ten seconds', asy
   assert.equal(lastHitAt, clock.now() - 10_000);
 });
 
+test('a late result of an older version of a rule does not replace the results of the present version', async () => {
+  const { process, store } = setting();
+  const rules = process();
+  await rules.put(rule(), change());
+  const noted = async (version: number) => noteOutcome({ store, rules }, { ruleId: 'declined', version, hasPassed: false });
+  await rules.put({ ...rule(), timesPerOrder: 5 }, change(1));
+  for (let index = 0; index < 19; index++) assert.equal(await noted(2), false);
+  assert.equal(await noted(1), false);
+  assert.equal(await noted(2), true);
+});
+
 test('a rule changes to dry-run automatically, one time, when half of its last 20 actions have failed again', async () => {
   const { process, store } = setting();
   const rules = process();

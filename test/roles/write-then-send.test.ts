@@ -759,7 +759,7 @@ describe('a crash between any two calls of the scheduler', () => {
     ...new Map(messages.map(({ seq, status }) => [seq, `${String(seq)} ${String(status)}`])).values(),
   ];
 
-  test('F-58, F-28: leads to the same end of the order wherever it happens, and nothing recorded is repeated', {
+  test('F-58, F-28: leads to the same end of the order wherever it happens, and no recorded effect is repeated', {
     timeout: 120_000,
   }, async (context) => {
     const well = await live(context, { at: -1, position: 'before' });

@@ -9,7 +9,7 @@ import { systemClock } from '#ports/clock';
 const pageSize = 500;
 const lookEveryMs = 500;
 
-/** Lists announcements: the local counterpart of a subscription to the event bus. */
+/** Lists all announcements, not only alerts: the local counterpart of a subscription to the event bus. */
 export const alerts: CliCommand<{ follow?: true; since: number }> = {
   name: 'alerts',
   summary: 'List announcements, oldest first',
@@ -24,9 +24,9 @@ export const alerts: CliCommand<{ follow?: true; since: number }> = {
       if (cli.json && !follow) return cli.print({ items: [...newerThan(since)].map(viewOf) }, () => '');
       const blocked = new Set<unknown>();
       for (let after = since; ; await systemClock.sleep(lookEveryMs)) {
-        for (const alert of newerThan(after)) {
-          if (cli.json || !repeats(alert, blocked)) cli.print(viewOf(alert), () => lineOf(alert, cli));
-          after = alert.seq;
+        for (const announcement of newerThan(after)) {
+          if (cli.json || !repeats(announcement, blocked)) cli.print(viewOf(announcement), () => lineOf(announcement, cli));
+          after = announcement.seq;
         }
         if (!follow) break;
       }
@@ -41,7 +41,7 @@ async function awayNow(cli: Cli): Promise<readonly string[]> {
     const channels = await listed<ChannelView>(await cli.api('operator'), '/channels');
     return channels.filter(({ breaker }) => breaker?.phase === 'open').map(({ name }) => name);
   } catch {
-    // No system runs. The announcements are shown all the same, because they are in the data folder.
+    // The API does not answer or refuses the call. The announcements are shown all the same, because they are in the data folder.
     return [];
   }
 }

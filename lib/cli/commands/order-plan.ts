@@ -46,5 +46,5 @@ function planText({ steps, withoutUndo }: Plan, paint: Paint): string {
 
 function inputText({ input, outcomeUnknown, impossible }: Plan['steps'][number]): string {
   if (impossible !== undefined) return `undo impossible, a person must do it: ${impossible}`;
-  return outcomeUnknown ? 'only if a lookup confirms the effect' : JSON.stringify(input);
+  return outcomeUnknown ? 'only if the effect is confirmed' : JSON.stringify(input);
 }

@@ -73,7 +73,7 @@ export const token: Examine = async (cli) => {
 function expiryOf(given: string): readonly Finding[] {
   const claims = jsonIn(Buffer.from(given.split('.')[1] ?? '', 'base64url').toString());
   if (!isObject(claims) || typeof claims['exp'] !== 'number')
-    return [failed('token', 'It is not a JSON Web Token with an expiry.', 'Sign one with redress token, or sign in at the issuer.')];
+    return [failed('token', 'The token is not a JSON Web Token, or has no exp.', 'Sign one with redress token, or sign in at the issuer.')];
   const leftMs = claims['exp'] * 1000 - Date.now();
   if (leftMs <= 0)
     return [failed('token', `It expired ${spanText(-leftMs)} ago.`, 'Sign a new one with redress token, or sign in at the issuer.')];

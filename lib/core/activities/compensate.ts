@@ -12,7 +12,7 @@ export interface CompensateState {
   readonly scope: string;
 }
 
-/** Undoes the completed work of a scope, strictly newest first. Closes when no work is left (WSEHF). */
+/** Undoes the completed work of a composite, strictly newest first. Closes when no work is left. */
 export const compensate: Behavior<Compensate, CompensateState> = {
   children: noChildren,
   templates: () => [],

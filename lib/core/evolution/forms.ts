@@ -45,7 +45,8 @@ export function formsOf(way: Way, failing: FailingStep, separating: readonly Sep
       return 'answer' in way.instruction ? 'A person answered a question.' : [retryForm(way, failing)];
     case 'skip':
       if (effect === 'done') return 'People did the work by hand, which no definition can do.';
-      if (path !== undefined && path !== failing.path) return `People skipped ${String(path)}, and not the step that failed.`;
+      if (path !== undefined && path !== failing.path)
+        return `People skipped ${String(path)}, although another step had failed. No change of a definition can be derived from that.`;
       return [...separating.map((each) => ifForm(failing, each)), goOnForm(failing)];
     case 'compensate':
     case 'recover':

@@ -64,7 +64,10 @@ function changedRequest(before: Standing, after: Standing) {
     const [was, is] = [before, after].map((each) => requestAt(each, path));
     if (was === undefined || was.isRefused) continue;
     if (!isDeepStrictEqual(was.input, is?.input))
-      return { path, reason: `${path} is requested with an input that version ${version} would not give it. Wait for its answer.` };
+      return {
+        path,
+        reason: `${path} is at work with an input that version ${version} would not give it. Wait for its reply, then migrate.`,
+      };
     if (was.completeBy !== is?.completeBy)
       return { path, reason: `${path} is at work under another time limit than version ${version} gives it. Wait for its answer.` };
   }

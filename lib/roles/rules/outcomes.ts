@@ -7,7 +7,8 @@ import type { Rules } from './rules.ts';
 export const byEngine = 'engine';
 
 /**
- * Notes whether the order passed the step after an action of a rule, and demotes a rule that does harm: its mode becomes dry-run.
+ * Notes whether an action of a rule has helped: the order has passed the step of the exception. Demotes a rule that does harm: its mode
+ * becomes dry-run.
  * Returns whether the rule was demoted now, so that a person must be alerted.
  */
 export async function noteOutcome(
@@ -16,8 +17,10 @@ export async function noteOutcome(
 ): Promise<boolean> {
   const harmful = await compareAndSet<boolean>(async () => {
     const found = await store.document(collections.ruleOutcomes, ruleId);
-    // Another version of a rule is another rule.
-    const before = found?.content['version'] === version ? String(found.content['outcomes']) : '';
+    // Another version of a rule is another rule. A late result of an older version must not replace those of the present one.
+    const known = Number(found?.content['version'] ?? 0);
+    if (known > version) return false;
+    const before = known === version ? String(found?.content['outcomes']) : '';
     const outcomes = withOutcome(before, hasPassed);
     const document = { collection: collections.ruleOutcomes, id: ruleId, rev: (found?.rev ?? 0) + 1, content: { version, outcomes } };
     const { outcome } = await store.putDocument(document, found?.rev ?? 0);
@@ -26,7 +29,7 @@ export async function noteOutcome(
   if (harmful !== true) return false;
   const rule = await rules.rule(ruleId);
   if (rule?.version !== version || rule.mode !== 'enforce') return false;
-  const reason = 'Half of its last 20 actions failed again.';
+  const reason = 'At least half of its last 20 actions failed again.';
   const written = await rules.put({ ...rule, mode: 'dry-run' }, { by: byEngine, reason, expected: version });
   return written.outcome === 'written';
 }

@@ -7,12 +7,12 @@ import type { AgentObservation } from '#testing/world/agent-event';
 import type { History } from '#testing/world/history';
 import type { Observation } from '#testing/world/observation';
 
-/** A property that every run must have, whatever fails. A violation is a text that names the order. */
+/** A property that every run must have, whatever fails. A violation is a text that names what breaks the law: an order, a request or a host. */
 export interface Law {
   readonly name: string;
   /** The check after each observation of some kinds. */
   readonly after?: Check;
-  /** Returns the violations at the end: faults have ended, time has passed and nothing happens any more. */
+  /** Returns the violations at the end: injected faults have ended, time has passed and nothing happens any more. */
   atEnd?(history: History): readonly string[];
 }
 
@@ -66,7 +66,7 @@ export interface Setting {
   readonly secretWord: string | undefined;
   /** Text that every forged reply contains; undefined if the world forges none. */
   readonly forgedWord: string | undefined;
-  /** Redacted inputs and outputs, by operation and the id in the value. */
+  /** Inputs and outputs as they look when they are redacted, by operation and by the id that they contain. */
   readonly redactedValues: RedactedValues;
   /** The clock tolerance: how late a deadline must be before it counts, and the largest difference between clocks. */
   readonly toleranceMs: number;
@@ -85,7 +85,7 @@ export interface Setting {
   closedForMs(agent: string | undefined): number | undefined;
   /** The longest time for which a process may stand still without noticing. */
   readonly standsStillMaxMs: number;
-  /** Returns the time at which faults ended; undefined while they last. */
+  /** Returns the time at which injected faults ended; undefined while they last. */
   quietSince(): number | undefined;
 }
 
@@ -103,11 +103,11 @@ export function operationIn({ agents }: Pick<Setting, 'agents'>, name: string): 
 export const isCall = (path: string, program: Program | undefined): boolean =>
   program !== undefined && !path.endsWith('/undo') && nodeAt(program, path).activity === 'call';
 
-/** Whether an agent records an intent before it calls its service. It may also requeue a request for which it has withdrawn the intent. */
+/** Whether an agent records an intent before it calls its service. Such an agent may requeue a request after it has withdrawn the intent. */
 export const recordsIntents = (agent: string, { agents }: Pick<Setting, 'agents'>): boolean =>
   Object.values(agents.find(({ name }) => name === agent)?.operations ?? {}).some(({ atMostOnce }) => atMostOnce === true);
 
-/** Returns the host that wrote the whole state; undefined if the write changed only the attributes. */
+/** Returns the host that wrote the whole state; undefined if the write changed only fields beside the instance. */
 export const writerOf = ({ rev, writeIds }: StateRecord): string | undefined => {
   const last = writeIds.at(-1);
   return last?.rev === rev ? last.id.slice(0, last.id.lastIndexOf(':')) : undefined;

@@ -21,7 +21,7 @@ export function requests(): Law {
     name: 'requests',
     after: onAny((observation, history) => {
       if (observation.type === 'sent' && observation.queue.endsWith('-requests')) {
-        // A message without a request id belongs to a newer version and was requeued.
+        // A message of a newer release has another form, without a request id. Its agent requeues it. A requeued request still has time left.
         const { requestId, remainingMs = 0, requeued } = JSON.parse(observation.body) as Sent;
         if (requestId !== undefined && requeued !== undefined && !(remainingMs > 0 && requeued > 0))
           return `request ${requestId} was requeued (${requeued}) with ${remainingMs} ms left`;

@@ -28,7 +28,7 @@ function played(rules: readonly Rule[], events: readonly RuleEvent[]) {
   return { acted, forgotten, memory };
 }
 
-test('F-143: with `all`, the event that completes the list within the time makes the rule act', () => {
+test('F-143: with `all`, a rule acts on the last of its events to happen, if all have happened within its time', () => {
   const near = [signal('a', 0, 'a1'), signal('b', 60, 'b1')];
   assert.deepEqual(played([both()], near).acted, ['b1']);
   assert.deepEqual(played([both()], [signal('a', 0), signal('b', 61)]).acted, []);

@@ -89,7 +89,7 @@ test('a request that is sent again has the remaining time, the time of its heart
   assert.deepEqual(sent, { ...request, remainingMs: 3_000_000, givenMs: 3_600_000, resent: true });
 });
 
-test('after many resubmissions for a finished order, their notes move to its journal before they become too many', async (context) => {
+test('after many resubmissions of dead letters to a finished order, the notes about them move to its journal before they exceed the limit', async (context) => {
   const { desk, orderId, id } = await withRequest(context);
   await treated(desk, id);
   await desk.deliver('worker-requests');

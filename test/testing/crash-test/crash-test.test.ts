@@ -116,7 +116,7 @@ describe('F-58: a crash test', () => {
     assert.ok(points.length < 200, `${points.length} calls`);
   });
 
-  test('makes as many calls while an order waits for three days as while it waits for an hour', async () => {
+  test('makes as many calls of the store and the queues for an order that waits for three days as for one that waits for an hour', async () => {
     const calls = async (waits: ReturnType<typeof lineOf>, seconds: number): Promise<number> => {
       const counts: number[] = [];
       const stubs = given(approval).comes({}, { afterSeconds: seconds });
