@@ -34,7 +34,8 @@ const finish = (reason: string) => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => finish(signal));
 const timer = setTimeout(() => finish('time is over'), hours * 3_600_000);
 
-const reportEveryMinutes = Math.max(0.5, hours);
+// About sixty reports in one run.
+const reportEveryMinutes = Math.max(0.5, (hours * 60) / 60);
 let seed = first;
 for (let reportedAt = 0; why === ''; ) {
   for (const { name, thing } of soaked) {

@@ -49,7 +49,7 @@ function rebuildOrder(call: Call<unknown, unknown, z.output<typeof RebuildBody>>
 }
 
 const nothingToRebuild =
-  'The state of the order can be read, and it is what the journal tells: there is nothing to rebuild. An order in Error goes on with resubmit. With dryRun, the answer gives the figures.';
+  'The state of the order can be read, and it is what the journal tells: there is nothing to rebuild. An order in Error goes on with resubmit. A call with dryRun answers with the numbers of journal lines and pages that were read.';
 const remedy = 'Undo the order with compensate, or end it with terminate.';
 
 const answer = (orderId: string, { head, isReadable, lines, pages, difference }: Examination, rebuilt: boolean): Answer =>

@@ -57,7 +57,7 @@ const changed = (document: Document, change: JsonObject): JsonObject =>
   ({ ...document, content: { ...document.content, ...change } }) as unknown as JsonObject;
 
 describe('A5: the digests of the audit', () => {
-  test('each day that is over has a digest, and a line of the log has the hash of the digest', async () => {
+  test('each day that is over has a digest, and the log of the process repeats the hash in one line', async () => {
     const { api } = await threeDays();
     const { items, next } = await days(api);
     assert.equal(next, null);

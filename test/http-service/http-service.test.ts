@@ -130,7 +130,7 @@ test('any other refusal becomes a permanent fault with the name that the service
   assert.equal(await typeOf(401, ''), 'RequestRefused');
 });
 
-test('S11: a refusal that does not mention the key leaves the outcome of earlier attempts unknown', async () => {
+test('S11: an error answer of the service that does not mention the idempotency key leaves the outcome of earlier attempts unknown', async () => {
   const isUnknown = async (status: number, body: string | object, repeated: boolean) => {
     const failure = await failureOf(charge({ status, body }, { repeated }));
     assert.ok(failure instanceof PermanentFailure);

@@ -7,7 +7,7 @@ import { folded } from '#roles/repair/fold';
 import { decodeInstance } from '#roles/scheduler/instance';
 import { programFor } from '#roles/scheduler/load';
 import { rule } from '../support/rules.ts';
-import { type Desk, failed, journalOf, ok, openDesk, submitted, timePasses } from './support.ts';
+import { type Desk, failed, journalOf, ok, openDesk, stepsIn, submitted, timePasses } from './support.ts';
 
 /** An order whose second step has no undo: the goods leave the warehouse. */
 const worker = defineAgent('worker', {
@@ -67,6 +67,20 @@ describe('F-104: a rule ties a compensation to a step that has no undo', () => {
     assert.equal((await desk.state(orderId)).outcome, 'compensated');
     const action = { kind: 'compensate-with', agent: 'worker', operation: 'fetch', input: { parcel: 'p-7' } };
     assert.deepEqual(await actedIn(desk, orderId), [['fetch-back', action]]);
+  });
+
+  test('an undo that a rule gave stays among the steps of the order when the rule no longer fits and the order is written again', async (context) => {
+    const { desk, orderId, compensate } = await shipped(context, fetchBack);
+    await compensate();
+    await desk.answer(await desk.request());
+    await put(desk, { ...fetchBack, mode: 'off' }, 1);
+    await desk.answer(await desk.request());
+    assert.equal((await desk.state(orderId)).outcome, 'compensated');
+    const steps = (await stepsIn(desk, orderId)).map(({ path, name, result }) => [path, name, result]);
+    assert.deepEqual(steps.slice(2, 4), [
+      ['order/ship', 'ship', 'Compensated'],
+      ['order/ship/undo', 'undo of ship', 'Compensated'],
+    ]);
   });
 
   test('a false condition, a rule in dry-run or no rule leaves the step without an undo', async (context) => {

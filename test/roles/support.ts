@@ -23,6 +23,7 @@ import { bodiesAtRest } from '#adapters/sqlite/bodies-at-rest';
 import type { Published } from '#adapters/sqlite/event-bus';
 import { type Embedded, openEmbedded } from '#adapters/sqlite/open';
 import type { People } from '#core/definition/people';
+import { withRuledUndos } from '#core/definition/ruled-undos';
 import { type ManualClock, manualClock } from '#ports/clock';
 import { consumerOf, type Heartbeat, queueNames, type Reply, type Request } from '#ports/messages';
 import type { StateRecord } from '#ports/records';
@@ -376,7 +377,8 @@ export async function stepsIn(
   const record = await stateIn(store, orderId);
   const program = system.definitions.program(record.workflow.name, record.workflow.version);
   if (!program) throw new Error('The workflow is not known.');
-  return stepsOf(program, await journalOf({ store }, orderId), decodeInstance(record).state);
+  const { state } = decodeInstance(record);
+  return stepsOf(withRuledUndos(program, state), await journalOf({ store }, orderId), state);
 }
 
 /** Returns the number of rows in a table. */

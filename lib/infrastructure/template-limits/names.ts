@@ -31,7 +31,7 @@ const limits: { readonly [type: string]: { readonly [property: string]: Limit } 
 };
 
 const remedy =
-  'Choose another `name` of OrderProcessing, of the agent or of the client: a short one of lowercase letters, digits and "-". A description comes from the app.';
+  'Choose another `name` of OrderProcessing, of the agent or of the client: a short one of lowercase letters, digits and "-". If a description is refused, shorten it in the code of the app.';
 
 /** Finds names and descriptions that are too long or have characters that AWS refuses. */
 export const nameLimits: Rule = (template) =>

@@ -16,7 +16,7 @@ import type { PlannedWrite } from '#roles/scheduler/types';
 import { bodyProblems, type SubmissionProblem } from '#roles/submission/submission';
 import { type Given, isInstruction, type Signal } from './instruction.ts';
 
-/** The state of an order after a write that a dry run has planned. */
+/** The state of an order after the write that a check of an instruction has planned. */
 export interface InstructionPlan {
   readonly processState: string;
   readonly requests: readonly {
@@ -77,7 +77,7 @@ export const schemasIn = ({ catalog }: Pick<Definitions, 'catalog'>): Schemas =>
   problems: (schema, value, at) => bodyProblems(validatorOf(schema), value, at),
 });
 
-/** Returns every reason against an instruction, a signal or a report; an empty list means that it is feasible now. */
+/** Returns the reasons of the first test that finds any against an instruction, a signal or a report; none if it is feasible now. */
 export function refusalsOf(order: Judged, given: Given): readonly InstructionRefusal[] {
   if (isInstruction(given)) return kindOf(given).refusals(order, given);
   if (given.kind === 'report')
@@ -92,7 +92,7 @@ export function refusalsOf(order: Judged, given: Given): readonly InstructionRef
   );
 }
 
-/** Returns where an answer or a signal's payload does not match the definition. */
+/** Returns where an answer, a signal's payload or the path of a report does not match the definition. */
 export function problemsWith({ program, state }: Pick<Judged, 'program' | 'state'>, given: Given): readonly SubmissionProblem[] {
   if (given.kind === 'resubmit' && given.answer !== undefined && state.blocked) {
     const node = nodeAt(program, state.blocked.path);

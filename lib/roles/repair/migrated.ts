@@ -20,7 +20,7 @@ export type Migrated =
 
 /**
  * Moves an order to another version of its workflow. That version must explain the whole journal: applied to its events, it leads to the
- * facts that are recorded. A step at work must have the same request there. Pure. `pages`: the journal outside of the instance.
+ * facts that are recorded. An open step must have the same request there. Pure. `pages`: the journal outside of the instance.
  */
 export function migrated(loaded: Loaded, target: Program, pages: readonly Page[]): Migrated {
   const { order, record, instance: stored, program: present } = loaded;
@@ -57,7 +57,10 @@ const operationOf = (node: Activity | undefined): string | undefined =>
 
 type Standing = Pick<Loaded, 'program' | 'order'> & { readonly instance: Instance };
 
-/** Finds an open step whose request is another one in the target. After a definite refusal, the next request is a new effect. */
+/**
+ * Finds an open step whose request is another one in the target. If the service has refused a step for certain, its next request is a new
+ * effect.
+ */
 function changedRequest(before: Standing, after: Standing) {
   const { version } = after.program.definition;
   for (const path of Object.keys(before.instance.state.activities)) {
@@ -69,7 +72,10 @@ function changedRequest(before: Standing, after: Standing) {
         reason: `${path} is at work with an input that version ${version} would not give it. Wait for its reply, then migrate.`,
       };
     if (was.completeBy !== is?.completeBy)
-      return { path, reason: `${path} is at work under another time limit than version ${version} gives it. Wait for its answer.` };
+      return {
+        path,
+        reason: `${path} is at work under another time limit than version ${version} gives it. Wait for its reply, then migrate.`,
+      };
   }
   return undefined;
 }

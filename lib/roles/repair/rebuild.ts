@@ -39,7 +39,8 @@ function numberOfFirst({ seq, entries: [first, ...others] }: SalvagedTail, paged
 }
 
 /**
- * Rebuilds an unreadable instance from the journal: blocked, with everything that may have to be undone. `problems`
+ * Rebuilds an unreadable instance from the journal: blocked, with everything that may have to be undone, or not begun if nobody has
+ * claimed the order. `problems`
  * contains the reasons why it must not be used to undo the order; it is empty if there are none.
  */
 export function rebuild(
@@ -91,7 +92,7 @@ export function rebuild(
 /** Whether the order is being undone for its caller: its journal tells of an end, and a finished order is never rebuilt. */
 const isCompensatedByCaller = (entries: readonly JournalEntry[]): boolean => entries.some(({ type }) => type === 'OrderProcessed');
 
-/** Whether the order left Error more often than the journal shows. Then requests with unknown keys may exist. */
+/** Whether the order left Error more often than the journal has instructions that may end it. Then requests with unknown keys may exist. */
 function isResubmitted({ errorGen, processState, notes }: StateRecord, entries: readonly JournalEntry[]): boolean {
   const stayed = notes.filter((note) => note.type === 'RecordUnreadable' && note.before === 'Error').length;
   const left = errorGen - stayed - (processState === 'Error' ? 1 : 0);

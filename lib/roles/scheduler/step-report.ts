@@ -2,7 +2,7 @@ import { definitionPath, isUndoPath, undonePath, undoPathOf } from '#core/data/i
 import type { Json } from '#core/data/json';
 import type { Result, State, Status } from '#core/data/state';
 import { type Activity, isRemote } from '#core/definition/definition';
-import { type Program, wakeAtOf } from '#core/definition/program';
+import { nodeAt, type Program, wakeAtOf } from '#core/definition/program';
 import { isFollowed, pauseOf, questionIn, type Wait, waitOf } from '#core/views/waits';
 import type { Page } from '#ports/store';
 import type { JournalEntry, StoredEntry } from './instance.ts';
@@ -101,14 +101,21 @@ interface Listed {
 }
 
 function listed(
-  { nodes }: Program,
+  program: Program,
   journal: readonly JournalEntry[],
   state: State | undefined,
   isListed: (node: Activity) => boolean,
 ): readonly Listed[] {
   const courses = coursesIn(journal);
   const turns = Map.groupBy(courses.keys(), definitionPath);
-  return [...nodes].flatMap(([nodePath, node]) => {
+  const { nodes } = program;
+  // The order no longer has an undo from a rule that was removed after the undo had ended.
+  const removedUndo = (path: string, node: Activity): readonly (readonly [string, Activity])[] => {
+    const undo = undoPathOf(path);
+    return isRemote(node) && !nodes.has(undo) && turns.has(undo) ? [[undo, nodeAt(program, undo)]] : [];
+  };
+  const all = [...nodes].flatMap(([path, node]): readonly (readonly [string, Activity])[] => [[path, node], ...removedUndo(path, node)]);
+  return all.flatMap(([nodePath, node]) => {
     if (!isListed(node)) return [];
     // An undo is listed once the journal mentions it.
     const done = isUndoPath(nodePath) ? nodes.get(undonePath(nodePath)) : undefined;

@@ -81,7 +81,7 @@ describe('a rehearsal with rules', () => {
   });
 });
 
-test('F-133: a crash at any call while a rule undoes the order leaves no effect behind', async () => {
+test('F-133: a crash at any call of an operation while a rule undoes the order leaves no effect behind', async () => {
   const { outcome, runs, outcomes } = await crashTest(buy, [bank], { order, stubs: [always], rules: [undo], mayBlock: false });
   assert.equal(outcome, 'compensated');
   assert.deepEqual(outcomes, { compensated: runs });
