@@ -57,8 +57,9 @@ export const phaseOf = (breaker: Breaker | undefined, now: number): Phase => {
   return now < releasedBy(breaker, breaker.closedAt) ? 'half-open' : 'closed';
 };
 
-/** Whether the service is down and no request waits that could find out that it is back: only a new one can be the probe. */
-export const lacksRequests = (breaker: Breaker, now: number): boolean => breaker.closedAt === null && now > breaker.probeAt + comesWithinMs;
+/** Whether the service is down and a request waits that will be the next probe. Without such a request, only a new one can be the probe. */
+export const awaitsProbe = (breaker: Breaker | undefined, now: number): boolean =>
+  breaker?.closedAt === null && now <= breaker.probeAt + comesWithinMs;
 
 /**
  * Whether a call for this client may be a probe now. If calls of one client alone have failed, the content of that client's requests may

@@ -1,4 +1,4 @@
-import { lacksRequests, phaseOf } from '#ports/circuit-breaker';
+import { awaitsProbe } from '#ports/circuit-breaker';
 import type { Clock } from '#ports/clock';
 import type { Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
@@ -33,16 +33,10 @@ export function createBrakes({ store, queues, clock, schedulerQueues }: Ports): 
     return (visible > 0 && oldestAgeMs > olderThanMs) || now - (fullSince.get(queue) ?? now) > olderThanMs;
   }
 
-  /** Whether the service of an agent is down. If no request waits for it, an order of the run makes the next probe. */
-  async function isAway(agent: string): Promise<boolean> {
-    const breaker = await store.breaker(agent);
-    const now = clock.now();
-    return breaker !== undefined && phaseOf(breaker, now) === 'open' && !lacksRequests(breaker, now);
-  }
-
   return {
     async found(agents) {
-      for (const agent of agents) if (await isAway(agent)) return { by: 'breaker', agent };
+      // If no request waits for the service, an order of the run makes the next probe.
+      for (const agent of agents) if (awaitsProbe(await store.breaker(agent), clock.now())) return { by: 'breaker', agent };
       for (const queue of schedulerQueues) if (await isBehind(queue)) return { by: 'backlog', queue };
       return undefined;
     },

@@ -2,6 +2,18 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { operator, startBulk } from './support.ts';
 
+/** A started run of two orders whose agent has an open circuit breaker. The next probe is due in five seconds. */
+async function pausedByBreaker() {
+  const { created, run, work, ordersInError, store, clock } = startBulk();
+  await ordersInError(2);
+  const id = await created({ start: true });
+  const breaker = { agent: 'payment', rev: 1, openedAt: clock.now(), probeAt: clock.now() + 5000, failedProbes: 0, closedAt: null };
+  await store.putBreaker(breaker, 0);
+  await work(40);
+  assert.partialDeepStrictEqual(await run(id), { state: 'paused', paused: { by: 'breaker', agent: 'payment' }, applied: 0, left: 2 });
+  return { id, run, work, store, clock, breaker };
+}
+
 describe('a bulk run', () => {
   test('freezes and checks its set, is started, and applies the instruction to each order of that set once', async () => {
     const { created, run, work, act, items, ordersInError, ask, store } = startBulk();
@@ -154,13 +166,7 @@ describe('a bulk run', () => {
   });
 
   test('waits while the circuit breaker of an agent that it needs is open, and goes on when it closes', async () => {
-    const { created, run, work, ordersInError, store, clock } = startBulk();
-    await ordersInError(2);
-    const id = await created({ start: true });
-    const breaker = { agent: 'payment', rev: 1, openedAt: clock.now(), probeAt: clock.now() + 5000, failedProbes: 0, closedAt: null };
-    await store.putBreaker(breaker, 0);
-    await work(40);
-    assert.partialDeepStrictEqual(await run(id), { state: 'paused', paused: { by: 'breaker', agent: 'payment' }, applied: 0, left: 2 });
+    const { id, run, work, store, clock, breaker } = await pausedByBreaker();
     await store.putBreaker({ ...breaker, rev: 2, closedAt: clock.now() }, 1);
     await clock.jump(60_000);
     await work();
@@ -168,13 +174,7 @@ describe('a bulk run', () => {
   });
 
   test('goes on behind an open circuit breaker if its probe has long been due, because no other request can close it', async () => {
-    const { created, run, work, ordersInError, store, clock } = startBulk();
-    await ordersInError(2);
-    const id = await created({ start: true });
-    const breaker = { agent: 'payment', rev: 1, openedAt: clock.now(), probeAt: clock.now() + 5000, failedProbes: 0, closedAt: null };
-    await store.putBreaker(breaker, 0);
-    await work(40);
-    assert.partialDeepStrictEqual(await run(id), { state: 'paused', applied: 0 });
+    const { id, run, work, clock } = await pausedByBreaker();
     await clock.jump(36_000);
     await work();
     assert.partialDeepStrictEqual(await run(id), { state: 'done', applied: 2 });
