@@ -80,7 +80,8 @@ export function missedBy({
 }: Overload): readonly string[] {
   // As low as before the outage: from then on, chance decides which of two means is smaller.
   const usual = 3 * Math.max(5, oldestBefore);
-  // In the second window after the outage, requests are still released, for three quarters of the outage. An order may be the last one.
+  // In the first window, all orders may still wait: a probe that began in the outage may hang for a minute, and the next one begins after a
+  // pause. So the second window may have older orders than the first one.
   const rises = oldest.some((seconds, index) => index > 1 && seconds > usual && seconds >= (oldest[index - 1] ?? 0));
   return [
     ...broken,
@@ -89,7 +90,9 @@ export function missedBy({
     ...(failures <= 0.01 * needed ? [] : [`${failures} expiries counted as failures`]),
     ...(backAfterMs !== undefined && backAfterMs <= 2 * outageMs ? [] : ['throughput is not back within twice the outage']),
     ...(calls <= 1.2 * needed ? [] : [`${calls} calls for ${needed} that were needed`]),
-    ...(rises || (oldest.at(-1) ?? 0) > usual ? [`the oldest order does not get younger from the second window on: ${oldest.join(', ')} s`] : []),
+    ...(rises || (oldest.at(-1) ?? 0) > usual
+      ? [`the oldest order does not get younger from the second window on: ${oldest.join(', ')} s`]
+      : []),
   ].map((wrong) => `seed ${seed}: ${wrong}`);
 }
 
