@@ -34,8 +34,9 @@ const finish = (reason: string) => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => finish(signal));
 const timer = setTimeout(() => finish('time is over'), hours * 3_600_000);
 
-// About sixty reports in one run.
-const reportEveryMinutes = Math.max(0.5, (hours * 60) / 60);
+/** The number of reports in a long run. A run of less than half an hour has fewer. */
+const reports = 60;
+const reportEveryMinutes = Math.max(0.5, (hours * 60) / reports);
 let seed = first;
 for (let reportedAt = 0; why === ''; ) {
   for (const { name, thing } of soaked) {

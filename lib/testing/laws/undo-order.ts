@@ -93,10 +93,10 @@ class Scopes {
   }
 
   private namedBy(path: string): string | undefined {
-    const nodes = [...(this.program?.nodes ?? [])];
-    const node = this.program?.nodes.get(definitionPath(path));
-    if (node?.activity !== 'compensate' || node.scope === undefined) return undefined;
-    const [found] = nodes.find(([, each]) => each.name === node.scope) ?? [];
+    const nodes = this.program?.nodes;
+    const node = nodes?.get(definitionPath(path));
+    if (!nodes || node?.activity !== 'compensate' || node.scope === undefined) return undefined;
+    const [found] = [...nodes].find(([, each]) => each.name === node.scope) ?? [];
     return found === undefined ? undefined : relocated(found, path);
   }
 }

@@ -12,7 +12,7 @@ function deadOf(history: History): Set<string> {
   return found;
 }
 
-/** Keeps what an undone write's message was about when it became a dead letter. */
+/** Notes the undo that a dead letter is about. */
 export function keepDeadUndone({ body }: DeadLetter, history: History): undefined {
   const message = jsonIn(body);
   const { orderId, path, undoneAt } = Undone.safeParse(message).data ?? {};
