@@ -38,6 +38,8 @@ if (forNode.length > 0) {
       ...node,
       '--import',
       './test/support/seed.ts',
+      '--import',
+      './test/support/time-limit.ts',
       '--test',
       // Node's default leaves one core unused: on two cores it would run one file at a time.
       `--test-concurrency=${availableParallelism()}`,

@@ -31,8 +31,12 @@ export async function startConsole(): Promise<RunningConsole> {
   execFileSync(process.execPath, [...node, `${root}console/build.ts`, '--if-needed'], { cwd: root });
   const env = { ...process.env, PORT: '0', REDRESS_DATA: data };
   const system = spawn(process.execPath, [...node, `${root}bin/local.ts`], { cwd: root, env, stdio: ['ignore', 'pipe', 'ignore'] });
+  const end = (): void => {
+    system.kill();
+    rmSync(data, { recursive: true, force: true, maxRetries: 5 });
+  };
   let printed = '';
-  const link = await new Promise<string>((resolve, reject) => {
+  const started = new Promise<string>((resolve, reject) => {
     system.on('exit', (code) => reject(new Error(`The system ended with ${code}.`)));
     system.stdout.on('data', (chunk) => {
       printed += String(chunk);
@@ -40,7 +44,12 @@ export async function startConsole(): Promise<RunningConsole> {
       if (found && /\(address-invalid\).*blocked/.test(printed)) resolve(found);
     });
   });
-  const browser = await openBrowser();
+  // A system without a test would keep the process of the tests alive.
+  const opened = started.then(async (link) => ({ link, browser: await openBrowser() }));
+  const { link, browser } = await opened.catch((error: unknown) => {
+    end();
+    throw error;
+  });
   return {
     browser,
     link,
@@ -60,8 +69,7 @@ export async function startConsole(): Promise<RunningConsole> {
     },
     async stop() {
       await browser.close();
-      system.kill();
-      rmSync(data, { recursive: true, force: true, maxRetries: 5 });
+      end();
     },
   };
 }
