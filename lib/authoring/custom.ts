@@ -60,8 +60,8 @@ export function defineActivity<Fields extends object, S, const P extends string 
 }
 
 /**
- * Returns a behavior whose errors the host can show. An error in `execute` becomes the fault `ProgrammingError`. In any other function the
- * error stays an exception: the activity then continues only if the same event is applied again.
+ * Returns a behavior whose errors the host can show. An error in `execute` becomes the fault `ProgrammingError`. An error of any other
+ * function stays an exception: the host stores nothing, and the queue delivers the message of that event again.
  */
 function guarded(type: string, behavior: Behavior): Behavior {
   const reporting = Object.entries(behavior).map(([name, value]: [string, unknown]) => [

@@ -14,7 +14,7 @@ export type CauseContent =
   | {
       readonly kind: 'closed';
       readonly orderId: string;
-      /** The time at which the order was submitted. Absent in entries of an older program. */
+      /** The time at which the order was submitted. Absent in entries of an older release. */
       readonly submittedAt?: number;
       readonly seq: number;
       readonly hasException: boolean;

@@ -24,7 +24,7 @@ export interface OrderRecord {
   readonly client: string;
   readonly reference?: string;
   readonly workflow: { readonly name: string; readonly version: number };
-  /** The order as its schema describes it. Fields that are marked secret hold sealed texts, except in orders of older programs. */
+  /** The order as its schema describes it. Fields that are marked secret hold sealed texts, except in orders of older releases. */
   readonly body: Json;
   /**
    * Hash of the whole submission, keyed with the order's key if it has one. If an idempotency key comes again with another hash, the client
@@ -258,7 +258,7 @@ export interface StateRecord {
   readonly responseChannel: string | null;
   readonly statusSeq: number;
   readonly workflow: { readonly name: string; readonly version: number };
-  /** Hash of the definition with which the order began; null for an order of an older program. */
+  /** Hash of the definition with which the order began; null for an order of an older release. */
   readonly definition: string | null;
   /** Ids of the events that the last write applied. */
   readonly lastBy: readonly string[];

@@ -107,7 +107,7 @@ describe('A8: the firewall of the API', () => {
     assert.equal(stack.outputs['ApiUrl']?.Value, 'https://orders.example.com');
   });
 
-  test('needs a domain, excludes the authorizer, and has limits that WAF accepts', () => {
+  test('a firewall without a domain, together with an authorizer, or with a limit that WAF does not accept is refused', () => {
     refused({ firewall: {} }, /Without a domain/, /domain/);
     refused({ firewall: {}, domain, authorizer: {} }, /exclude each other/, /Leave out `authorizer`/);
     refused({ firewall: { requestsPerIp: 1 }, domain }, /firewall.requestsPerIp 1: expected .* 10/, /firewall/);
@@ -212,7 +212,7 @@ describe('A8: the concurrent Lambda instances of the account', () => {
       0,
     );
 
-  test('the queues use at most half of the given instances, so that the API and the supervisor keep the others', () => {
+  test('the functions behind queues use at most half of the instances of the account, so that the API and the supervisor keep the others', () => {
     const deadLetterQueues = 8 * 2;
     assert.ok(concurrencyOf(stack) <= 200 + deadLetterQueues, `${concurrencyOf(stack)}`);
     assert.ok(concurrencyOf(defaults()) <= 500 + deadLetterQueues, `${concurrencyOf(defaults())}`);

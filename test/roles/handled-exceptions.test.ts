@@ -349,7 +349,10 @@ describe('another order handles an exception', () => {
     await desk.send('submissions', { v: 1, type: 'handle', orderId, seq: 1 });
     await desk.deliver('submissions');
     const [letter, ...others] = await desk.deadLetter();
-    assert.match(letter?.reason ?? '', /^The record of order \S+ cannot be read: .+ Rebuild that order, then send this message again\.$/);
+    assert.match(
+      letter?.reason ?? '',
+      /^The record of order \S+ cannot be read: .+ Rebuild that order \(npx redress order rebuild\), then resubmit this message\.$/,
+    );
     assert.deepEqual(others, []);
   });
 

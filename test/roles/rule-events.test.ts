@@ -197,7 +197,7 @@ describe('a time that a rule is about', () => {
     assert.deepEqual([second.attempt, second.idempotencyKey], [2, first.idempotencyKey]);
   });
 
-  test('step-late: a rule may wait longer than the next deadlines of the step', async (context) => {
+  test('step-late: a rule acts 50 s after the step became late, although the step has passed later deadlines meanwhile', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one'), { maxFailures: 20 }));
     await put(desk, { id: 'late', event: { kind: 'step-late', afterSeconds: 50 }, action: tell });
     const orderId = await submitted(desk);

@@ -66,7 +66,7 @@ describe('a workflow that is edited under the same version while an order runs',
     assert.equal((await desk.state(orderId)).outcome, 'completed');
   });
 
-  test('S20: an order of an older program without a recorded definition continues as before', async (context) => {
+  test('S20: an order of an older release without a recorded definition continues as before', async (context) => {
     const { desk, orderId, request } = await underWay(context, ['a', 'b'], 1);
     desk.database.prepare("UPDATE states SET head = json_remove(head, '$.definition')").run();
     await desk.answer(request);

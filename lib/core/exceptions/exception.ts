@@ -30,7 +30,7 @@ export interface ExceptionRecord {
   readonly seq: number;
   /** The time at which the order was submitted. A new order may have the id of a forgotten one, but not its time. */
   readonly submittedAt: number;
-  /** The reference that the client gave to the order. Absent in records of an older program too. */
+  /** The reference that the client gave to the order. Absent in records of an older release too. */
   readonly reference?: string;
   readonly workflow: { readonly name: string; readonly version: number };
   /** The path of the activity; null if the exception names none. */

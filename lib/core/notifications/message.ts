@@ -50,14 +50,14 @@ export interface PeopleMessage {
   readonly id: string;
   readonly type: 'task.opened' | 'task.reminder' | 'task.summary';
   readonly at: number;
-  /** One line of at most 100 characters, without line breaks. Subjects of SNS have this limit. */
+  /** One line of fewer than 100 characters, without line breaks: the limit of SNS for subjects. */
   readonly subject: string;
   /** A sentence: what happened, to what, and what to do next. */
   readonly text: string;
   readonly data: JsonObject;
 }
 
-const subjectCharactersMax = 100;
+const subjectCharactersMax = 99;
 const quotedCharactersMax = 300;
 
 /** Returns the message about a notice. It quotes nothing but what exceptions and tasks show, which have no secrets. */
@@ -123,8 +123,10 @@ function whatHappened(sample: SampleTask): string {
 
 function reminderText({ sample }: MessageFacts): readonly string[] {
   if (sample.reminders === 0) return [`It is due at ${minute(sample.dueAt)}.`];
-  const from = sample.escalatedFrom === undefined ? '' : ` The group ${sample.escalatedFrom} has not ended it.`;
-  return [`Nobody has ended task ${sample.taskId}, which was due at ${minute(sample.dueAt)}. This is reminder ${sample.reminders}.${from}`];
+  const from = sample.escalatedFrom === undefined ? '' : ` The group ${sample.escalatedFrom} has not resolved it.`;
+  return [
+    `Nobody has resolved task ${sample.taskId}, which was due at ${minute(sample.dueAt)}. This is reminder ${sample.reminders}.${from}`,
+  ];
 }
 
 function summaryOf({ notice, sample, figures }: MessageFacts): readonly string[] {
@@ -135,7 +137,7 @@ function summaryOf({ notice, sample, figures }: MessageFacts): readonly string[]
     `${opened} new ${opened === 1 ? 'task' : 'tasks'} since the last message; ${total} in all, the first at ${minute(notice.firstAt)}, the last at ${minute(figures?.lastAt ?? lastAt)}.`,
     ...(figures ? [`${figures.open} of them are still open.`] : []),
     ...(reminded > 0
-      ? [`${reminded} ${reminded === 1 ? 'reminder is' : 'reminders are'} among the news: nobody has ended these tasks.`]
+      ? [`${reminded} ${reminded === 1 ? 'reminder is' : 'reminders are'} among the news: nobody has resolved these tasks.`]
       : []),
     `The last one: ${whatHappened(sample)}`,
   ];
@@ -149,7 +151,9 @@ function nextSteps(facts: MessageFacts): readonly string[] {
     ...(facts.message === 'first' ? ['More tasks like this one follow in summaries, not one by one.'] : []),
     ...(pausedUntil === undefined
       ? []
-      : [`This group has got many messages. The next one follows after ${minute(pausedUntil)}: npx redress exception groups shows all.`]),
+      : [
+          `The group ${facts.group} has got as many messages as it may, and gets no further one before ${minute(pausedUntil)}. Until then, npx redress exception groups lists all exceptions by kind.`,
+        ]),
   ];
 }
 

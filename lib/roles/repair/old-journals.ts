@@ -43,11 +43,11 @@ export const givenBy = (line: StoredEntry): EventContent | undefined =>
 /** Returns why a line of an older release does not tell its event; undefined if it does. */
 export function untoldBy({ program }: Known, state: State, line: StoredEntry): string | undefined {
   const isUntold = untold.has(line.type) || (line.type === 'InstructionGiven' && contents[line.kind] === undefined);
-  if (isUntold && !hasEvent(line)) return 'was written by an older program, which did not store the event of this line.';
+  if (isUntold && !hasEvent(line)) return 'was written by an older release, which did not store the event of this line.';
   // Some answers to a confirmation change the step without a line.
   const asks = Object.keys(state.activities).some((path) => stepAt(program, state, path)?.mode === 'confirm');
   return asks
-    ? 'follows a question to a service whether an effect exists. An older program did not keep all answers to such questions.'
+    ? 'follows a question to a service whether an effect exists. An older release did not keep all answers to such questions.'
     : undefined;
 }
 

@@ -50,7 +50,7 @@ export async function beginHandlerOrder(orderId: string, seq: number, ports: Han
   } catch (error) {
     if (!(error instanceof UnreadableRecordError)) throw error;
     if ((error.newerUntil ?? 0) > ports.clock.now()) throw new NewerMessageError(error.message);
-    throw new UnreadableMessageError(`${error.message} Rebuild that order, then send this message again.`);
+    throw new UnreadableMessageError(`${error.message} Rebuild that order (npx redress order rebuild), then resubmit this message.`);
   }
 }
 

@@ -10,7 +10,7 @@ export function newerRecords(): Law {
       if (observation.type === 'newer' && observation.isNewer) newer.add(observation.orderId);
       if (observation.type === 'newer' && !observation.isNewer) newer.delete(observation.orderId);
       if (observation.type !== 'written' || !newer.has(observation.after.orderId)) return undefined;
-      return `order ${observation.after.orderId}: an older program wrote the record of a newer one`;
+      return `order ${observation.after.orderId}: an older release wrote the record of a newer one`;
     }),
   };
 }

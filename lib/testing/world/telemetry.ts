@@ -28,7 +28,7 @@ export const recordingTelemetry = (world: Observer): Telemetry => ({
     if (metric.length < 5) world.record(failureOf('metric without a name', new Error(metric)));
   },
   measure: (metric, value) => {
-    if (!metric.endsWith('Ms') || !(value >= 0 || Number.isFinite(value)))
+    if (!metric.endsWith('Ms') || !(value >= 0 && Number.isFinite(value)))
       world.record(failureOf('invalid measurement', new Error(`${metric} ${value}`)));
   },
   log: (level, message, fields = {}) => {
