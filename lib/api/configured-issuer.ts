@@ -43,7 +43,10 @@ const keySet = text().transform((value, context): JSONWebKeySet => {
 });
 const clientsByApp = text().transform((value, context): ReadonlyMap<string, string> => {
   const { data } = z.record(z.string().min(1), z.string().regex(clientIdPattern)).safeParse(jsonIn(value));
-  if (!data) context.addIssue('expected JSON such as {"<client_id>": "acme"}, with client ids of letters, digits, ".", "_" and "-"');
+  if (!data)
+    context.addIssue(
+      'expected JSON that maps each client_id of the issuer to a client of Redress, such as {"4f7kq": "acme"}. A client has letters, digits, ".", "_" and "-"',
+    );
   return new Map(Object.entries(data ?? {}));
 });
 
@@ -90,9 +93,9 @@ export function readIssuer(environment: Variables): Issuer | undefined {
 /** Contradictions between variables that are valid one by one. */
 function contradictionsIn(given: Variables): readonly string[] {
   const { REDRESS_ISSUER: issuer = '', REDRESS_ISSUER_KEYS: keys, REDRESS_ISSUER_JWKS_URL: address } = given;
-  const isFetched = keys === undefined && address === undefined;
+  const isAtIssuer = keys === undefined && address === undefined;
   return [
-    ...(isFetched && isAddress(issuer, /^http:$/) && !isSafe(keysAddressOf(issuer))
+    ...(isAtIssuer && isAddress(issuer, /^http:$/) && !isSafe(keysAddressOf(issuer))
       ? ['REDRESS_ISSUER: its keys would be fetched without https; set REDRESS_ISSUER_KEYS or REDRESS_ISSUER_JWKS_URL']
       : []),
     ...(keys !== undefined && address !== undefined ? ['REDRESS_ISSUER_JWKS_URL: cannot be combined with REDRESS_ISSUER_KEYS'] : []),

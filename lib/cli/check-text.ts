@@ -53,7 +53,7 @@ export function checkText(check: CheckView, paint: Paint, notes: readonly string
 const estimateText = ({ requests, dollars }: CheckView['estimate']): string =>
   requests === 0
     ? ''
-    : `At most ${counted(requests, 'request')}, if each is late as often as it may be. On AWS they cost at most $${dollars}.\n`;
+    : `At most ${counted(requests, 'request')}, if each step uses all its attempts. On AWS they cost at most $${dollars}.\n`;
 
 /** Returns the reasons against an instruction. A pointer names the value within the instruction. */
 function refusalText(refusals: CheckView['refusals'], paint: Paint): string {

@@ -27,7 +27,9 @@ export function nextSteps(order: OrderView, exception?: ExceptionTags): readonly
     ...(isAboutInput(order, exception)
       ? [`To request the failed step with another input: ${typed('replace-input', ` --set ${placeOf(order)}=…`)}`]
       : []),
-    `To request the failed step again as it is: ${typed('resubmit')}`,
+    ...(fault?.type === 'Inconsistent'
+      ? [`To undo the order and begin it again: ${typed('restart', ' --undo-first')}`, `To let it go on as it is: ${typed('resubmit')}`]
+      : [`To request the failed step again as it is: ${typed('resubmit')}`]),
     `To go on at another step: ${typed('resume-at', ' --path PATH')}. Other ways: redress order --help`,
   ];
 }

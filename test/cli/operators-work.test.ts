@@ -76,7 +76,7 @@ describe("W-05, F-155: the operator's work at the command line", () => {
     assert.match(dry.out, /^will be requested +order\/ship +ship$/m);
     assert.match(dry.out, /^Input of order\/ship: address\.postalCode: "00000" becomes "10115"\.$/m);
     assert.match(dry.out, /^Not done again: order\/charge\.$/m);
-    assert.match(dry.out, /^At most \d+ requests, if each is late as often as it may be\. On AWS they cost at most \$[\d.]+\.$/m);
+    assert.match(dry.out, /^At most \d+ requests, if each step uses all its attempts\. On AWS they cost at most \$[\d.]+\.$/m);
     for (const more of [
       [],
       [...set, '--data', '{}'],

@@ -15,7 +15,7 @@ export const caseVersion = 1;
 export type CaseOrder = Pick<OrderRecord, 'orderId' | 'client' | 'reference' | 'workflow' | 'body' | 'submittedAt' | 'firstGeneration'> &
   Pick<OrderRecord, 'restartedFrom' | 'handles' | 'caller'>;
 
-/** The attributes of an order's record that tell how it stands, and the settings that it keeps. */
+/** The attributes of the stored head of an order that tell how it stands, and the settings that it keeps. */
 export type CaseHead = Pick<StateHead, (typeof headFields)[number]>;
 
 const headFields = [

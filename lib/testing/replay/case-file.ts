@@ -7,7 +7,7 @@ export class ReplayError extends Error {
 }
 
 /**
- * Returns the parsed content of a case file.
+ * Checks the parsed content of a case file, and returns a copy of it.
  *
  * @throws ReplayError with the place and a remedy if the content is not a case.
  */
@@ -23,4 +23,4 @@ export function caseIn(given: unknown): OrderCase {
   return JSON.parse(JSON.stringify(given)) as OrderCase;
 }
 
-const remedy = 'Export the order again, with the same version of Redress: redress order export ID > case.json';
+const remedy = 'Export the order again, with the version of Redress that replays it: redress order export ID > case.json';
