@@ -32,7 +32,8 @@ function withValue(before: Json | undefined, [part, ...rest]: readonly string[],
       throw noPlace(given, `The list there has ${before.length} entries, numbered from 0.`);
     return before.with(index, withValue(before[index], rest, given));
   }
-  if (!isObject(before)) throw noPlace(given, 'There is no object at this place.');
+  if (!isObject(before))
+    throw noPlace(given, before === undefined ? 'The input has no value there.' : 'The value there is not an object, so it has no fields.');
   if (rest.length > 0 && !Object.hasOwn(before, part)) throw noPlace(given, `The fields there: ${Object.keys(before).join(', ')}.`);
   return { ...(before as { readonly [key: string]: Json }), [part]: withValue((before as { [key: string]: Json })[part], rest, given) };
 }

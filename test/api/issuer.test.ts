@@ -199,7 +199,7 @@ test('Cognito: an order that a program submits belongs to the client of its app 
   assert.equal((await store.load(json.orderId))?.order.client, 'acme');
 });
 
-describe('Cognito: a program that a registration names', () => {
+describe('Cognito: an app client that the registration of a client names', () => {
   const newcomer = { ...machine, sub: 'new-app', client_id: 'new-app' };
   const order = { order: { sku: 'tea', quantity: 1, card: 'tok' } };
 

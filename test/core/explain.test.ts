@@ -174,7 +174,7 @@ describe("the explanation of an order's current state", () => {
     assert.equal(why(run), 'To be undone: undoes what was done: waits for agent to un-reserve (order/reserve/undo).');
   });
 
-  test('a canceled step was done after all, and only its undo is still open', () => {
+  test('a canceled step was done after all, and the order waits only for its undo', () => {
     const run = started(sequence('order', undoable('reserve')));
     run.happen({ type: 'canceled', outcome: 'canceled' });
     run.reply('order/reserve', ok());

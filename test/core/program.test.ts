@@ -55,7 +55,7 @@ test('a program knows every node by its path, in the order of the definition, an
   assert.throws(() => nodeAt(program, 'order/nope'), /has no activity at order\/nope/);
 });
 
-test('the parent of an activity in a turn is its loop: the turn is not a level of the tree', () => {
+test('the parent of an activity in a turn of a loop is the loop: the tree has no level for turns', () => {
   assert.equal(parentOf('order/items[3]/pack'), 'order/items');
   assert.equal(parentOf('order/charge'), 'order');
   assert.equal(parentOf('order'), undefined);

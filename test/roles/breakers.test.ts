@@ -205,7 +205,7 @@ describe('the circuit guard of a service', () => {
     assert.deepEqual(reads, ['bank', 'bank']);
   });
 
-  test('X-45, F-108: a process that stands still after it won the right to probe does not probe beside the next one', async (context) => {
+  test('X-45, F-108: a process that won the right to probe and then stood still sends no probe after another process has won that right', async (context) => {
     const { guard, store, stillness, clock } = guards(context);
     await store.putBreaker(opened('bank', undefined, clock.now() - 60_000, 0.5), 0);
     const [still, other] = [guard(), guard()];

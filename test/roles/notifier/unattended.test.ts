@@ -174,7 +174,7 @@ describe('an order that asks an empty group', () => {
     assert.partialDeepStrictEqual(await exceptionIn(order), { handling: { by: 'rule', control: 'resumed' } });
   });
 
-  test('F-177: an order whose question goes to an empty group is undone by a rule', async (context) => {
+  test('F-177: a rule undoes an order whose question goes to an empty group', async (context) => {
     const order = await asked(context, { action: { kind: 'compensate' } });
     await order.look();
     const undo = await order.desk.request();
