@@ -1,7 +1,7 @@
 import type { JsonObject } from '#core/data/json';
 import type { Notice } from './notice.ts';
 
-/** The task that stands for all of its kind in a message, without secrets. All times: milliseconds since 1970. */
+/** The task that a message shows as an example of all tasks of its notice, without secrets. All times: milliseconds since 1970. */
 export interface SampleTask {
   readonly taskId: string;
   readonly kind: string;
@@ -35,7 +35,7 @@ export interface MessageFacts {
   /** The people who hear of it. */
   readonly group: string;
   readonly message: 'first' | 'summary';
-  /** The notice before this message. */
+  /** The notice that the message is about, before the message is counted in it. */
   readonly notice: Notice;
   readonly sample: SampleTask;
   readonly figures?: GroupFigures | undefined;
@@ -52,7 +52,7 @@ export interface PeopleMessage {
   readonly at: number;
   /** One line of fewer than 100 characters, without line breaks: the limit of SNS for subjects. */
   readonly subject: string;
-  /** A sentence: what happened, to what, and what to do next. */
+  /** Lines of text: what happened, to what, and what to do next. */
   readonly text: string;
   readonly data: JsonObject;
 }
@@ -152,7 +152,7 @@ function nextSteps(facts: MessageFacts): readonly string[] {
     ...(pausedUntil === undefined
       ? []
       : [
-          `The group ${facts.group} has got as many messages as it may, and gets no further one before ${minute(pausedUntil)}. Until then, npx redress exception groups lists all exceptions by kind.`,
+          `The group ${facts.group} has got as many messages as it may, and gets no further one before ${minute(pausedUntil)}. Until then, npx redress exception groups shows which exceptions are open.`,
         ]),
   ];
 }

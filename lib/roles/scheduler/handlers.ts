@@ -102,7 +102,10 @@ function withHandlers(draft: Draft, handlers: readonly RunningHandler[]): Draft 
   return { ...draft, instance: { ...draft.instance, rules: handlers.length > 0 ? { ...rules, handlers } : rules }, changed: true };
 }
 
-/** Goes on after a handler has ended, as its rule has said. An order that goes on already, or has ended, only notes it. */
+/**
+ * Goes on after a handler has ended, as its rule has said. If the order has ended, or was resumed meanwhile, the end is only noted. A handler
+ * that the order has forgotten changes nothing.
+ */
 export function handlerEnded(draft: Draft, { seq, handler: by, isCompleted, message }: Extract<Incoming, { type: 'handled' }>): Draft {
   const handlers = draft.instance.rules?.handlers ?? [];
   const handler = handlers.find((each) => each.seq === seq);

@@ -15,7 +15,7 @@ interface Surroundings {
 
 /**
  * Runs the supervisor and the sweeper of the process that is alive. Passes and sweeps that cannot find anything are left out: otherwise
- * each hour of an order that only waits would cost a sweep in each run.
+ * each hour of an order that only waits would cost a sweep in each run of the crash test.
  */
 export class Schedules {
   private readonly around: Surroundings;
