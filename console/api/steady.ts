@@ -19,7 +19,7 @@ export function useSteadyPages<T>(path: string, keyOf: (item: T) => string, ever
   const held = useRef<{ readonly path: string; readonly since: number; readonly items: readonly T[] } | undefined>(undefined);
   const showAll = useCallback(() => setShownSince(serverNow()), []);
   const isHeld = held.current?.path === path && held.current.since === shownSince;
-  // An answer from before `shownSince` (the visit began, or `showAll` was called) is shown only until the next one has come.
+  // An answer from before `shownSince` (when the visit began, or when `showAll` was called last) is shown only until the next answer comes.
   const steady = isHeld
     ? steadied(held.current?.items ?? [], pages.items, { keyOf, goesOn: pages.hasMore })
     : { items: pages.items, waiting: 0, isReordered: false };

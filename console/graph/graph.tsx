@@ -52,7 +52,10 @@ export function Graph({ layout, label, looks, reached, isEnded = false, chosen, 
   );
 }
 
-/** Ids of nodes and frames that the order has passed. A join is passed if a node before it is, and a node after it, if there is one. */
+/**
+ * Ids of nodes and frames that the order has passed. A join counts as passed if a node before it and a node after it are passed. If the join is
+ * the end of its branch, a node before it is enough.
+ */
 function reachedIds({ boxes, frames, edges }: Layout, reached: ReadonlySet<string>, isEnded: boolean): ReadonlySet<string> {
   const ids = new Set<string>();
   for (const { node } of boxes) {

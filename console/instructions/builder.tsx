@@ -129,7 +129,7 @@ export function Builder(props: Props) {
           <button class="btn" type="button" disabled={instruction === undefined || busy !== undefined} onClick={doCheck}>
             {checked ? 'Check again' : 'Check'} <kbd>c</kbd>
           </button>
-          <span class="hint">{missing ?? (busy === 'check' ? 'It is being checked.' : 'A check sends nothing and changes nothing.')}</span>
+          <span class="hint">{missing ?? (busy === 'check' ? 'The check is running.' : 'A check sends nothing and changes nothing.')}</span>
         </div>
         <button class={`btn go big ${harm ? 'harm' : ''}`} type="button" disabled={!canApply || barred !== undefined} onClick={apply}>
           {verb}
@@ -170,10 +170,10 @@ interface HintAbout {
 }
 
 function applyHint({ canApply, checked, isStale, reason, barred, harm }: HintAbout): string {
-  if (!has('operator')) return 'You read here, as a viewer. Changing needs the role operator.';
+  if (!has('operator')) return 'You can only read here. A change needs the role operator.';
   if (barred !== undefined) return barred;
   if (connection.value.lostSince !== undefined) return 'There is no connection.';
-  if (!checked || isStale) return 'It can be applied when it is checked.';
+  if (!checked || isStale) return 'Check the instruction first. Then you can apply it.';
   if (!checked.result.feasible)
     return `Not possible: ${checked.result.refusals.map(({ detail }) => detail).join(' ') || 'nothing was changed.'}`;
   if (reason.trim() === '') return 'Give a reason.';

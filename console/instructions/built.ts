@@ -38,12 +38,12 @@ const shapes: { readonly [kind in InstructionKind]?: Shape } = {
     input === undefined ? { missing: 'Give the new input.' } : given('replace-input', { path: path(values), input }),
   'resume-at': (values) => {
     if (values.path === '') return { missing: 'Choose the step at which the order goes on.' };
-    if (values.undoBetween === '') return { missing: 'Say whether what was done since is undone first.' };
+    if (values.undoBetween === '') return { missing: 'Say whether the steps done since the chosen step are undone first.' };
     return given('resume-at', { path: values.path, undoBetween: values.undoBetween === 'yes' });
   },
   skip: (values, { output }) =>
     values.effect === ''
-      ? { missing: 'Say whether it was done by hand.' }
+      ? { missing: 'Say whether the step was done by hand.' }
       : given('skip', { path: path(values), effect: values.effect, output }),
   compensate: (values) => given('compensate', { path: path(values) }),
   recover: (values) => given('recover', { path: path(values) }),

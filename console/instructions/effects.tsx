@@ -73,7 +73,7 @@ export function Effects({ check }: { check: Check }) {
           </Effect>
         )}
         {warnings.map(({ code, detail }) => (
-          <Effect key={code + detail} icon="warn" tone="c-warn" name="mind">
+          <Effect key={code + detail} icon="warn" tone="c-warn" name="note">
             {shown(detail)}
           </Effect>
         ))}

@@ -17,7 +17,7 @@ export interface FieldProps {
   readonly errors: readonly Pick<ProblemError, 'pointer' | 'detail'>[];
 }
 
-/** The fields of each value of an instruction. A new value needs a line here. */
+/** The form field for each value of an instruction. A new value needs a line here. */
 const fields: { readonly [name in FieldName]: (props: FieldProps) => JSX.Element | null } = {
   path: Path,
   input: (props) => (
@@ -28,9 +28,9 @@ const fields: { readonly [name in FieldName]: (props: FieldProps) => JSX.Element
     <Choice
       {...props}
       name="effect"
-      label="Was it done by hand?"
+      label="Was the step done by hand?"
       choices={[
-        ['done', 'Yes', 'Its output is taken, and its undo is kept for later.'],
+        ['done', 'Yes', 'The output below counts as the answer of the step, and the step can be undone later.'],
         ['none', 'No', 'Nothing is undone later.'],
       ]}
     />
@@ -39,10 +39,10 @@ const fields: { readonly [name in FieldName]: (props: FieldProps) => JSX.Element
     <Choice
       {...props}
       name="undoBetween"
-      label="Undo what was done since?"
+      label="Undo the steps done since the chosen step?"
       choices={[
-        ['yes', 'Yes', 'It is undone first, and runs again under new keys.'],
-        ['no', 'No', 'It stays done, and is not requested again.'],
+        ['yes', 'Yes', 'These steps are undone first, and run again under new keys.'],
+        ['no', 'No', 'They stay done, and are not requested again.'],
       ]}
     />
   ),
@@ -65,7 +65,14 @@ const fields: { readonly [name in FieldName]: (props: FieldProps) => JSX.Element
   handledFault: (props) =>
     props.values.handlerWorkflow === '' ? null : <Line {...props} name="handledFault" label="Exceptions with this fault" />,
   order: (props) => <Value {...props} name="order" label="Body of the new order" hint={secretHint(props.start.order)} />,
-  version: (props) => <Line {...props} name="version" label="Version of its workflow (optional)" mode="numeric" />,
+  version: (props) => (
+    <Line
+      {...props}
+      name="version"
+      label={props.kind === 'migrate' ? 'Version of the workflow' : 'Version of the workflow (optional)'}
+      mode="numeric"
+    />
+  ),
   undoFirst: (props) => (
     <Choice
       {...props}
@@ -86,7 +93,7 @@ const fields: { readonly [name in FieldName]: (props: FieldProps) => JSX.Element
           checked={values.keepEffects}
           onChange={({ currentTarget }) => change({ keepEffects: currentTarget.checked })}
         />
-        Its effects may stay, although the new order does them again.
+        The effects of this order may stay, although the new order repeats them.
       </label>
     ) : null,
 };
@@ -123,7 +130,7 @@ function Path({ kind, values, start, change, order, workflow }: FieldProps) {
         {(isOptional || paths.length === 0 || values.path === '') && <option value="">{none}</option>}
         {paths.map((path) => (
           <option key={path} value={path}>
-            {isOptional ? `only ${path}; then the order goes on behind it` : `${stepName(path)} (${path})`}
+            {isOptional ? `only ${path}; then the order goes on after it` : `${stepName(path)} (${path})`}
           </option>
         ))}
       </select>
@@ -136,7 +143,7 @@ function RetryPath({ values, change, workflow }: FieldProps) {
   if (retries.length === 0) return null;
   return (
     <div class="field">
-      <label for="instruct-retry">Change the retry around (optional)</label>
+      <label for="instruct-retry">Change the retry around a step (optional)</label>
       <select
         class="input"
         id="instruct-retry"

@@ -46,7 +46,7 @@ export interface Kind {
 const isBlocked = ({ processState }: Order): boolean => processState === 'Error';
 const notBlocked = (order: Order): string | undefined => (isBlocked(order) ? undefined : 'only for an order in Error');
 const whileUndone = (order: Order): string | undefined => (order.undo ? 'the order is being undone' : undefined);
-const notUndone = ({ undo }: Order): string | undefined => (undo && undo.stuck.length > 0 ? undefined : 'no undo is stuck');
+const notStuck = ({ undo }: Order): string | undefined => (undo && undo.stuck.length > 0 ? undefined : 'no undo is stuck');
 const whileSuspended = ({ suspended }: Order): string | undefined => (suspended ? 'resume the order first' : undefined);
 
 /** The kinds of instructions, in the order in which the menu shows them. */
@@ -100,7 +100,7 @@ export const kinds: { readonly [kind in InstructionKind]: Kind } = {
     verb: 'Request the undo again',
     letter: 'u',
     fields: ['path'],
-    unfit: (order) => notUndone(order) ?? whileSuspended(order),
+    unfit: (order) => notStuck(order) ?? whileSuspended(order),
   },
   'mark-compensated': {
     name: 'Mark as undone',
@@ -109,7 +109,7 @@ export const kinds: { readonly [kind in InstructionKind]: Kind } = {
     letter: 'm',
     harm: true,
     fields: ['path'],
-    unfit: notUndone,
+    unfit: notStuck,
   },
   handle: {
     name: 'Have it handled',
@@ -122,7 +122,7 @@ export const kinds: { readonly [kind in InstructionKind]: Kind } = {
   },
   acknowledge: {
     name: 'Acknowledge',
-    does: 'notes that a person has seen it',
+    does: 'notes that a person has seen the exception',
     verb: 'Note that I have seen it',
     letter: 'k',
     fields: [],
@@ -171,7 +171,7 @@ export const kinds: { readonly [kind in InstructionKind]: Kind } = {
   },
   migrate: {
     name: 'Migrate',
-    does: 'moves it to another version, where it is',
+    does: 'moves it to another version, at the same step',
     verb: 'Move to this version',
     letter: 'w',
     fields: ['version'],

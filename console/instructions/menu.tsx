@@ -10,7 +10,7 @@ interface Props {
   readonly close: () => void;
 }
 
-/** All kinds of instructions. What does not fit stays in its place, with the reason. */
+/** All kinds of instructions. A kind that does not fit stays in its place, with the reason. */
 export function ActionMenu({ order, choose, lock, close }: Props) {
   const isOver = order.processState === 'Processed';
   const onKeyDown = (event: KeyboardEvent): void => {

@@ -23,7 +23,7 @@ export function StaleNote({
       <Icon name="clock" />
       <div>
         {hasOrderChanged
-          ? `The order has changed since you checked (from ${rev} to ${order.rev}). `
+          ? `The order has changed since you checked: it had version ${rev} then, and has version ${order.rev} now. `
           : 'You have changed the form since you checked. '}
         Check again before you apply.
         {hasOrderChanged && given && (

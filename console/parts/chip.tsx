@@ -27,7 +27,7 @@ const ends: { readonly [outcome: string]: readonly [string, Tone, IconName] } = 
   terminated: ['Terminated', 'off', 'square'],
 };
 
-/** The state of an order, with its marks behind it. */
+/** The state of an order, followed by its marks. */
 export function OrderState({
   order,
 }: {

@@ -9,7 +9,7 @@ interface Props {
   readonly children?: ComponentChildren;
 }
 
-/** A change of the page, to copy as a command of `redress` and as a call of curl. */
+/** Buttons that copy the change which a form makes: as a command of `redress`, or as a call of curl. */
 export const Copies = ({ command, curl, children }: Props) => (
   <div class="row copies">
     <button class="btn bare sm" type="button" onClick={() => copy(command(), 'the command')}>

@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 /** A dialog over the page. The browser keeps the focus in it and gives it back afterwards; Escape closes it. */
 export function Dialog({ title, close, children, footer, wide = false }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
-  // Before the next paint: what a person types right after the key that opens it must not be lost.
+  // Before the next paint: the text that a person types right after the key that opens the dialog must not be lost.
   useLayoutEffect(() => {
     const dialog = element.current;
     dialog?.showModal();

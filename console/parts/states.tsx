@@ -39,7 +39,7 @@ const remedies: { readonly [code: string]: string } = {
   'no-connection': 'The system does not answer. Check that it runs and that this machine reaches it.',
   forbidden: 'Your role does not allow it.',
   unauthenticated: 'Your session has ended. Sign in again.',
-  'not-found': 'It does not exist, or it has been forgotten after its retention time.',
+  'not-found': 'It does not exist, or it was deleted after its retention time.',
   'rate-limited': 'Too many requests. The console tries again more slowly.',
 };
 

@@ -45,7 +45,7 @@ export const At = ({ at }: { at: string }) => (
 
 export const Clock = ({ at }: { at: string | number }) => <time title={exactTime(at)}>{clockTime(at)}</time>;
 
-/** The time that is left. It is marked `soon` from 15 minutes on, and `late` when it has passed. */
+/** The time that is left. It is marked `soon` while at most 15 minutes are left, and `late` after that. */
 export function Countdown({ until, still = false }: { until: string; still?: boolean }) {
   const left = Date.parse(until) - now.value;
   if (still) return <span class="due">time stands still</span>;

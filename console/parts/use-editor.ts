@@ -25,7 +25,7 @@ interface Versioned {
   readonly version: number;
 }
 
-/** The editor's knowledge of one kind of thing with versions. */
+/** The parts of an editor that are different for rules and for solutions. */
 export interface Editing<F extends Form, Item extends Versioned> {
   readonly what: 'rule' | 'solution';
   /** The thing as it was read last; undefined for a new one. */
@@ -34,7 +34,7 @@ export interface Editing<F extends Form, Item extends Versioned> {
   readonly build: (form: F, item: Item | undefined) => Built;
   readonly authorOf: (id: string) => Promise<Author | undefined>;
   readonly refresh: () => void;
-  /** The time from which a saved version counts, for the message. */
+  /** A sentence for the message after a save: from when on the saved version is in effect. */
   readonly effect?: string;
 }
 

@@ -36,7 +36,7 @@ const Unknown = () => (
 
 const loaded = new Map<Screen, ComponentType>();
 
-/** Loads the code of a screen when it is shown first. */
+/** Loads the code of a screen when a person first opens that screen. */
 function Lazy({ screen }: { screen: Screen }) {
   const [, setDone] = useState(false);
   const [problem, setProblem] = useState<string>();

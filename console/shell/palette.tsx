@@ -27,7 +27,7 @@ export function Palette({ start, close }: { start: string; close: () => void }) 
   const [text, setText] = useState(start);
   const [at, setAt] = useState(0);
   const found = useFound(text);
-  // Before the next paint: what a person types right after the key that opens it must not be lost.
+  // Before the next paint: the text that a person types right after the key that opens the palette must not be lost.
   useLayoutEffect(() => {
     const dialog = element.current;
     dialog?.showModal();

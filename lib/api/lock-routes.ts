@@ -18,7 +18,7 @@ export const lockRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/orders/{id}/lock',
     roles: ['operator'],
-    summary: 'Unlock an order: its own holder, or an admin, ends the lock',
+    summary: 'Unlock an order: the holder of the lock, or an admin, ends the lock',
     answers: { 204: { description: 'The order has no lock. Messages that were kept because of the lock are applied within a second.' } },
     refusals: ['not-found', 'conflict', 'locked'],
     handle: unlockOrder,

@@ -289,7 +289,7 @@ export const routes: readonly Route[] = [
     method: 'GET',
     path: '/openapi.json',
     roles: 'anyone',
-    summary: 'Get this document',
+    summary: 'Get the OpenAPI document of this API',
     answers: { 200: { description: 'The OpenAPI document' } },
     refusals: [],
     handle: ({ api }) => ({ status: 200, text: api.openApi() }),

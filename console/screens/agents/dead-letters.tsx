@@ -75,7 +75,7 @@ export function DeadLetters({ name }: { name: string }) {
 interface TableProps {
   readonly letters: readonly DeadLetter[];
   readonly selection: Selection;
-  /** The id of the message beside the list. */
+  /** The id of the message that is shown beside the list; empty if none is. */
   readonly open: string;
 }
 

@@ -20,7 +20,7 @@ interface Props {
   readonly channel: string;
   readonly id: string;
   readonly close: () => void;
-  /** The message is not a dead letter any more. */
+  /** Called when the message is no longer a dead letter. */
   readonly done: () => void;
 }
 
@@ -45,7 +45,7 @@ export function Letter(props: Props) {
       {letter ? (
         <>
           <Story letter={letter} />
-          {has('operator') ? <Mend letter={letter} {...props} /> : <p class="body hint">You read here, as a viewer.</p>}
+          {has('operator') ? <Mend letter={letter} {...props} /> : <p class="body hint">You can only read here.</p>}
         </>
       ) : problem ? (
         <Failure what="The message could not be read." problem={problem} retry={() => setAttempt(attempt + 1)} />

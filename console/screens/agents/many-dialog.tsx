@@ -16,7 +16,7 @@ interface Props {
   readonly action: Action;
   readonly letters: readonly DeadLetter[];
   readonly close: () => void;
-  /** The messages that have ceased to be dead letters. */
+  /** Called with the ids of messages that are no longer dead letters. */
   readonly done: (ids: readonly string[]) => void;
 }
 

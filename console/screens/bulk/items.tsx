@@ -32,8 +32,14 @@ function shownOf(item: BulkItem, state: BulkRun['state']): Shown {
   if (outcome === 'infeasible') return { word: 'not possible', tone: 'off', icon: 'cancel', why };
   if (outcome === 'refused') return { word: 'refused', tone: 'warn', icon: 'lock', why };
   if (outcome === 'moved-on')
-    return { word: 'moved on', tone: 'off', icon: 'skip', why: why || 'its exception is no longer the one of the set' };
-  if (outcome === 'failed') return { word: 'no answer', tone: 'stop', icon: 'stop', why: why || 'it did not answer in five tries' };
+    return {
+      word: 'moved on',
+      tone: 'off',
+      icon: 'skip',
+      why: why || 'the order no longer has the exception that it had when the set was frozen',
+    };
+  if (outcome === 'failed')
+    return { word: 'no answer', tone: 'stop', icon: 'stop', why: why || 'the order could not be changed in five tries' };
   if (outcome === 'left') return { word: leftWord(state), tone: 'off', icon: 'idle', why: '' };
   if (verified === 'failed-again') return { word: 'failed again', tone: 'stop', icon: 'stop', why: whyNot(item) };
   if (verified === 'failed-otherwise') return { word: 'failed for another reason', tone: 'warn', icon: 'stop', why: whyNot(item) };

@@ -133,7 +133,7 @@ export function NewRun() {
               <span class="hint">
                 {has('operator')
                   ? 'Nothing is sent yet. The run begins when you start it.'
-                  : 'You read here, as a viewer. Changing needs the role operator.'}
+                  : 'You can only read here. A change needs the role operator.'}
               </span>
             </div>
             <Copies
@@ -162,7 +162,7 @@ export function NewRun() {
                 ['Fault', filter.fault],
                 ['State', filter.state],
                 ['Orders', isRead ? ordersText(about, left?.isAll !== false) : undefined],
-                ['The last one', group && <Said>{group.sampleMessage}</Said>],
+                ['Latest message', group && <Said>{group.sampleMessage}</Said>],
               ]}
             />
             {filter.ids && (

@@ -14,7 +14,7 @@ export interface Untouched {
   readonly run: BulkRun;
 }
 
-/** Reads the orders that a run has left untouched. Undefined: they are being read, or there is no such run. */
+/** Reads the orders that a run has left untouched. Undefined: they are being read, or `runId` is empty. */
 export function useUntouched(runId: string): Untouched | Problem | undefined {
   const [found, setFound] = useState<Untouched | Problem>();
   useEffect(() => {

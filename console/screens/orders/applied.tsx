@@ -16,7 +16,7 @@ interface Given {
 }
 
 export interface Applied {
-  /** Another object for each applied instruction. */
+  /** A new object for each applied instruction, so that the note about each gets the focus. */
   readonly given: Given;
   readonly tone: 'work' | 'ok' | 'stop';
   readonly text: string;

@@ -22,7 +22,7 @@ const timeOf = ({ at }: HistoryEntry): number => Date.parse(at);
 
 interface Open {
   readonly from: number;
-  readonly run: number;
+  readonly attempt: number;
 }
 
 /** Reads bars from a history. `waits`: paths of activities that wait for a time, a signal, a person or another order. */
@@ -34,7 +34,7 @@ class Reader {
   private readonly bars: Bar[] = [];
   private readonly requested = new Map<string, Open>();
   private readonly paused = new Map<string, number>();
-  private readonly runs = new Map<string, number>();
+  private readonly attempts = new Map<string, number>();
   private blocked: { readonly path: string; readonly from: number } | undefined;
 
   private readonly waits: ReadonlySet<string>;
@@ -45,8 +45,8 @@ class Reader {
 
   read(entries: readonly HistoryEntry[]): readonly Bar[] {
     for (const entry of entries) this.take(entry);
-    for (const [path, { from, run }] of this.requested)
-      this.add(path, from, undefined, this.waits.has(path) ? 'wait' : 'work', runText(run));
+    for (const [path, { from, attempt }] of this.requested)
+      this.add(path, from, undefined, this.waits.has(path) ? 'wait' : 'work', attemptText(attempt));
     for (const [path, from] of this.paused) this.add(path, from, undefined, 'rest', '');
     if (this.blocked) this.add(this.blocked.path, this.blocked.from, undefined, 'person', 'blocked');
     return this.bars;
@@ -77,9 +77,9 @@ class Reader {
     const pausedSince = this.paused.get(path);
     if (pausedSince !== undefined && at > pausedSince) this.add(path, pausedSince, at, 'rest', '');
     this.paused.delete(path);
-    const run = (this.runs.get(path) ?? 0) + 1;
-    this.runs.set(path, run);
-    this.requested.set(path, { from: at, run });
+    const attempt = (this.attempts.get(path) ?? 0) + 1;
+    this.attempts.set(path, attempt);
+    this.requested.set(path, { from: at, attempt });
   }
 
   private closed(entry: HistoryEntry, path: string, at: number): void {
@@ -98,7 +98,7 @@ class Reader {
     this.requested.delete(path);
     const took = lengthOf(at - open.from);
     const shownKind = this.waits.has(path) && kind === 'done' ? 'wait' : kind;
-    this.add(path, open.from, at, shownKind, [runText(open.run), `${took}: ${word}`].filter(Boolean).join(', '));
+    this.add(path, open.from, at, shownKind, [attemptText(open.attempt), `${took}: ${word}`].filter(Boolean).join(', '));
     if (pauses) this.paused.set(path, at);
     else this.paused.delete(path);
   }
@@ -110,7 +110,7 @@ class Reader {
   }
 }
 
-const runText = (run: number): string => (run > 1 ? `request ${run}` : '');
+const attemptText = (attempt: number): string => (attempt > 1 ? `request ${attempt}` : '');
 
 /** Maps times to pixels. Long stretches in which nothing happens are folded to a fixed width. */
 export interface Scale {

@@ -45,7 +45,7 @@ export function GraphTab({ order, history, instruct, applied, building }: Props)
       { key: '[', what: 'One entry of the history back', run: () => move(Math.max(1, (pastAt ?? entries.length) - 1)) },
       {
         key: ']',
-        what: 'One entry of the history on',
+        what: 'One entry of the history forward',
         run: () => move(pastAt === undefined || pastAt + 1 >= entries.length ? undefined : pastAt + 1),
       },
       { key: 'v', what: 'Graph, or list of steps', run: () => setQuery({ view: isShown ? 'list' : undefined }) },

@@ -165,7 +165,7 @@ export function Plan({ orderId }: { orderId: string }) {
                   <span class="n">{index + 1}</span>
                   <span>
                     <b>{stepName(path)}</b> <span class="mono muted">{`${agent}.${operation}`}</span>
-                    {outcomeUnknown && <div class="c-warn">Its outcome is unknown: a lookup confirms it first.</div>}
+                    {outcomeUnknown && <div class="c-warn">Its outcome is unknown, and is confirmed first.</div>}
                     {impossible !== undefined && <div class="c-stop">{impossible}</div>}
                   </span>
                   <Json value={input} label={`Input of the undo of ${stepName(path)}`} />

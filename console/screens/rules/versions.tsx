@@ -15,7 +15,7 @@ export function Versions({ rule }: { rule: Rule }) {
         <div class="body stack">
           <Facts
             facts={[
-              ['Hits', `${hits}, its condition was true`],
+              ['Hits', `the condition was true ${hits === 1 ? 'once' : `${hits} times`}`],
               ['Acted', String(acted)],
               ['Passed', known === 0 ? 'not known yet' : `${passed} of ${known}`],
               [

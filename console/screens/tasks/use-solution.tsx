@@ -100,10 +100,10 @@ export function UseSolution(props: Props) {
 }
 
 function hintOf(barred: string | undefined, check: Check | undefined, reason: string): string {
-  if (!has('operator')) return 'You read here, as a viewer. Changing needs the role operator.';
+  if (!has('operator')) return 'You can only read here. A change needs the role operator.';
   if (barred !== undefined) return barred;
   if (connection.value.lostSince !== undefined) return 'There is no connection.';
-  if (!check) return 'Check it first.';
+  if (!check) return 'Check the solution first.';
   if (!check.feasible) return 'It is not possible. Nothing was changed.';
   return reason.trim() === '' ? 'Give a reason.' : 'It applies exactly what was checked.';
 }

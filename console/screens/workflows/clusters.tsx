@@ -21,7 +21,7 @@ export function Clusters({ name }: { name: string }) {
       <Loaded polled={clusters} what="The proposals">
         {() =>
           clusters.items.length === 0 ? (
-            <Empty title="No order of it had an exception." />
+            <Empty title="No order of this workflow had an exception." />
           ) : (
             <ul class="mini">
               {clusters.items.map((cluster) => (

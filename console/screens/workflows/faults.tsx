@@ -31,7 +31,7 @@ export function FaultTable({ faults, step }: { faults: readonly Fault[]; step: s
   return (
     <Panel title="Faults" aside={step === undefined ? 'of all steps' : `of ${stepName(step)}`}>
       {shown.length === 0 ? (
-        <Empty title="It has no fault of its own." />
+        <Empty title={step === undefined ? 'No step has a fault of its own.' : 'This step has no fault of its own.'} />
       ) : (
         <table class="list two">
           <thead>
@@ -85,7 +85,9 @@ function retriesText({ retries, askedAgain }: Fault): string {
 
 function endText({ kind, toCaller, at = '', handler = '', goesOn, does = [] }: End): string {
   if (kind === 'operator')
-    return toCaller ? 'A called order is undone; another one is blocked.' : 'The order is blocked, and a person decides.';
+    return toCaller
+      ? 'An order with a caller is undone, and its caller gets the fault. Any other order is blocked.'
+      : 'The order is blocked, and a person decides.';
   if (kind === 'waits') return 'The step is requested again after long waits.';
   if (kind === 'undone') return 'The whole order is undone.';
   if (kind !== 'handled') return kind;
