@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, test } from '@jest/globals';
 import { commands } from '#cli/commands/index';
 import { alarmKinds } from '#infrastructure/alarm-kinds';
 import { alertTypes } from '#ports/records';
+import { metricNamespace } from '#ports/telemetry';
 import { alarmsOf, defaults, ofType } from './support.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -55,6 +56,20 @@ describe('alarms and their articles in the runbook', () => {
     }
     const kinds = new Set(alarms.map(({ AlarmName }) => String(AlarmName).split('-')[1]));
     assert.deepEqual([...kinds].toSorted(), Object.keys(alarmKinds).toSorted());
+  });
+
+  test('the code counts every metric of its own that an alarm or the dashboard watches', () => {
+    // An alarm has a metric as fields, and the dashboard as a list in a text of JSON.
+    const ours = new RegExp(`"MetricName":"(\\w+)","Namespace":"${metricNamespace}"|\\["${metricNamespace}","(\\w+)"`, 'g');
+    const template = JSON.stringify(defaults().resources).replaceAll('\\"', '"');
+    const watched = [...template.matchAll(ours)].map(([, ofAlarm, ofDashboard]) => String(ofAlarm ?? ofDashboard));
+    assert.ok(watched.includes('supervisorPass') && watched.includes('detectionDelayMs'), watched.join(', '));
+    const sources = globSync(`${root}lib/**/*.ts`).map((file) => readFileSync(file, 'utf8'));
+    const counted = new Set(sources.flatMap((text) => [...text.matchAll(/\b(?:count|measure)\('(\w+)'/g)].map(([, name]) => String(name))));
+    assert.deepEqual(
+      watched.filter((name) => !counted.has(name) && !/^http[45]\d\d$/.test(name)),
+      [],
+    );
   });
 });
 
