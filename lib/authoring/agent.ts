@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import { workflowsAgent } from '#core/data/child-order';
 import { engineFaults, shortType } from '#core/data/fault';
-import type { Json, JsonObject } from '#core/data/json';
+import type { JsonObject } from '#core/data/json';
 import { secretPointers } from '#core/definition/secrets';
 import { expectFunction } from './definition-error.ts';
 import type { In } from './expression.ts';
 import type { Failed, FaultDetails, FaultType } from './fault.ts';
 import { checkObjects, objectsOf } from './objects.ts';
-import { checkSchema } from './schema.ts';
+import { checkSchema, keepSecretsOfPipes } from './schema.ts';
 import { recordStep, type StepActivity } from './step.ts';
 
 /** The context of one call of an operation. */
@@ -175,9 +175,12 @@ export type AnyAgent = { readonly [definition]: AgentDefinition };
 /** Marks a field as secret: it is redacted in history, alerts, announcements and logs. */
 export const secret = <T extends z.ZodType>(schema: T): T => schema.meta({ ...schema.meta(), secret: true }) as T;
 
+const shapeOf = (schema: z.ZodType): JsonObject =>
+  z.toJSONSchema(schema, { unrepresentable: 'any', io: 'output', override: keepSecretsOfPipes }) as JsonObject;
+
 const shapesOf = (input: z.ZodType, output: z.ZodType) => ({
-  input: z.toJSONSchema(input, { unrepresentable: 'any', io: 'output' }) as JsonObject,
-  output: z.toJSONSchema(output, { unrepresentable: 'any', io: 'output' }) as JsonObject,
+  input: shapeOf(input),
+  output: shapeOf(output),
 });
 
 /** Returns the details of the faults that have any, by path. */
@@ -192,7 +195,7 @@ const stepOf = (
   { faults = [], completeWithinSeconds, longestSeconds, atMostOnce, lookup, output, ...objects }: AnyOperation,
   input: unknown,
 ) => {
-  const secretOutput = secretPointers(z.toJSONSchema(output, { unrepresentable: 'any', io: 'output' }) as Json);
+  const secretOutput = secretPointers(shapeOf(output));
   return {
     activity: 'step',
     name,

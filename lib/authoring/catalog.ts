@@ -6,6 +6,7 @@ import type { WorkflowDefinition } from '#core/definition/definition';
 import { secretPointers } from '#core/definition/secrets';
 import { workflowRef } from '#core/definition/workflow-ref';
 import type { AnyOperation } from './agent.ts';
+import { keepSecretsOfPipes } from './schema.ts';
 import type { App, DefinitionParts } from './workflow.ts';
 
 /** Returns the operations and called workflows of one workflow, by name (`payment.charge`). */
@@ -40,7 +41,7 @@ const known = new WeakMap<AnyOperation, OperationSchemas>();
 export function schemasOf(operation: AnyOperation): OperationSchemas {
   const schemas = known.get(operation) ?? {
     input: z.toJSONSchema(operation.input, { io: 'input', unrepresentable: 'any', override: acceptAnything }) as JsonObject,
-    output: z.toJSONSchema(operation.output, { io: 'output', unrepresentable: 'any' }) as JsonObject,
+    output: z.toJSONSchema(operation.output, { io: 'output', unrepresentable: 'any', override: keepSecretsOfPipes }) as JsonObject,
   };
   known.set(operation, schemas);
   return schemas;
@@ -52,7 +53,9 @@ type Override = NonNullable<z.core.ToJSONSchemaParams['override']>;
  * Schemas that coerce, catch or preprocess accept more input than the JSON Schema of their type says. If one holds a secret, its value is
  * secret as a whole: nobody knows the place of the secret before the conversion.
  */
-const acceptAnything: Override = ({ zodSchema, jsonSchema }) => {
+const acceptAnything: Override = (part) => {
+  keepSecretsOfPipes(part);
+  const { zodSchema, jsonSchema } = part;
   const { def } = zodSchema._zod;
   const isLenient =
     ('coerce' in def && def.coerce === true) || def.type === 'catch' || (def.type === 'pipe' && def.in._zod.def.type === 'transform');

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { isObject, type JsonObject } from '#core/data/json';
 import { linearPattern } from '#core/definition/pattern';
+import { secretPointers } from '#core/definition/secrets';
 import { DefinitionError } from './definition-error.ts';
 
 /** Checks that a value is a schema of zod 4. @throws DefinitionError that says what it is instead. */
@@ -27,14 +28,32 @@ export const checkedSchemaOf = (schema: z.ZodType, where: string, params: z.core
   checkSchema(schema, where);
   const { $schema: _, ...plain } = jsonSchemaOf(schema, where, {
     ...params,
-    override: ({ zodSchema, jsonSchema, path }) => {
+    override: (part) => {
+      const { zodSchema, jsonSchema, path } = part;
+      keepSecretsOfPipes(part);
       // zod writes several patterns as parts without a type, and reads a part without a type as "anything".
-      for (const part of jsonSchema.type === 'string' ? (jsonSchema.allOf ?? []) : []) if (typeof part === 'object') part.type = 'string';
+      for (const each of jsonSchema.type === 'string' ? (jsonSchema.allOf ?? []) : []) if (typeof each === 'object') each.type = 'string';
       const place = `${where}${pointerOf(path)}`;
       for (const pattern of [...patternsOf(zodSchema), ...writtenPatternsOf(jsonSchema)]) checkPattern(pattern, place);
     },
   });
   return plain;
+};
+
+type Override = NonNullable<z.core.ToJSONSchemaParams['override']>;
+
+/**
+ * Keeps the secrets of a pipe. Its JSON Schema shows one of its two schemas. If the other one marks a secret that this one does not mark,
+ * the value is secret as a whole: nobody knows where the conversion puts the secret.
+ */
+export const keepSecretsOfPipes: Override = ({ zodSchema, jsonSchema }) => {
+  const { def } = zodSchema._zod;
+  if (def.type !== 'pipe') return;
+  const shown = secretPointers({ ...jsonSchema } as JsonObject);
+  const marked = [def.in, def.out].flatMap((side) =>
+    secretPointers(z.toJSONSchema(side, { unrepresentable: 'any', override: keepSecretsOfPipes }) as JsonObject),
+  );
+  if (marked.some((pointer) => !shown.includes(pointer) && !shown.includes(''))) jsonSchema['secret'] = true;
 };
 
 function jsonSchemaOf(schema: z.ZodType, where: string, params: z.core.ToJSONSchemaParams): JsonObject {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import * as z from 'zod';
-import { secret } from '#authoring/agent';
+import { operation, secret } from '#authoring/agent';
+import { schemasOf } from '#authoring/catalog';
 import type { Json } from '#core/data/json';
 import { declares } from '#core/definition/sealed';
 import { mask, masked, secretPointers, secretTexts, withoutTexts } from '#core/definition/secrets';
@@ -204,4 +205,24 @@ test('S24: the search for encoded secrets takes linear time', () => {
   withoutTexts('4- '.repeat(100_000), [cardNumber, '4'.repeat(200)]);
   withoutTexts('A'.repeat(100_000), ['a'.repeat(256), cardNumber]);
   assert.ok(performance.now() - before < 5_000);
+});
+
+test('S24: a mark on one schema of a pipe makes the value secret, whichever of the two schemas is shown', () => {
+  const lastDigits = {
+    decode: ({ number }: { number: string }) => ({ last: number.slice(-4) }),
+    encode: ({ last }: { last: string }) => ({ number: last }),
+  };
+  const pipes: readonly (readonly [schema: z.ZodType, before: readonly string[], after: readonly string[]])[] = [
+    [card.pipe(z.string().min(4)), ['/card'], ['/card']],
+    [z.string().pipe(card), ['/card'], ['/card']],
+    [z.object({ number: card }).pipe(z.object({ number: card })), ['/card/number'], ['/card/number']],
+    [z.codec(z.object({ number: card }), z.object({ last: z.string() }), lastDigits), ['/card/number'], ['/card']],
+    [z.string().pipe(z.string()), [], []],
+  ];
+  for (const [schema, before, after] of pipes) {
+    const { input, output } = schemasOf(
+      operation({ input: z.object({ card: schema }), output: z.object({ card: schema }), run: (given) => given as never }),
+    );
+    assert.deepEqual([secretPointers(input), secretPointers(output)], [before, after]);
+  }
 });
