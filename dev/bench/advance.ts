@@ -48,7 +48,7 @@ function finish(definition: WorkflowDefinition): number {
   return events;
 }
 
-/** Returns the best and the median of ten slices. On a shared machine, other work slows some slices, so the best one says more. */
+/** Measures ten slices of the time, and returns the best and the median rate. Other work slows some slices, so the best one says more. */
 function eventsPerSecond(definition: WorkflowDefinition, ms: number): { best: number; median: number } {
   const slice = (): number => {
     const started = performance.now();

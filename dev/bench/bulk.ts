@@ -61,7 +61,7 @@ const host = await startHost({
 });
 const bulk = createBulk({ store, publisher, clock: systemClock, telemetry });
 
-/** Submits an order, and waits until it is in Error or at its end. Resolves to the milliseconds. */
+/** Submits an order, and waits until it is in Error or at its end. Resolves to the milliseconds that this took. */
 async function played(key: string): Promise<number> {
   const started = performance.now();
   const stopped = new Promise<void>((resolve) => waiting.set(orderIdOf('bench', key), resolve));

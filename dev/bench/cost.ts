@@ -78,8 +78,8 @@ export function billOf(usage: Usage, deployment: Deployment, kmsRequestsPerMonth
 }
 
 /**
- * Returns the usage if each request to SQS carried `batch` messages. The first message of each order stays alone: the call that submits
- * the order sends it.
+ * Returns the usage if each request that sends to SQS carried `batch` messages. The first message of each order stays alone: the call that
+ * submits the order sends it.
  */
 export const withSendsGathered = (usage: Usage, batch: number): Usage => {
   const { orders, sends, queueRequests } = usage;

@@ -41,11 +41,11 @@ export async function printCosts(endpoints: AwsEndpoints, reads: SupervisorReads
   const idle = { readUnitsPerPass: reads.unitsPerIdlePass, metrics: measured.metrics };
   print({
     dollarsPerMonth: 'before the first order',
-    ...inCents(fixedCosts(deployment, idle)),
+    ...toTheCent(fixedCosts(deployment, idle)),
     without: 'Cognito: it depends on who signs in',
   });
   const { bytesEach } = measured;
-  print({ dollarsPerMonth: 'for a million orders kept', bytesEach, ...inCents(keepingCosts(bytesEach, reads.unitsPerOrderSwept)) });
+  print({ dollarsPerMonth: 'for a million orders kept', bytesEach, ...toTheCent(keepingCosts(bytesEach, reads.unitsPerOrderSwept)) });
   printStepFunctions(print);
 }
 
@@ -120,7 +120,7 @@ function printBills({ oneByOne, inTens }: Measured, deployment: Deployment, prin
     const { orders, writeUnits, readUnits, queueRequests, runs } = usage;
     const used = { writeUnits, readUnits, queueRequests, runs: runs.length };
     const perOrder = Object.fromEntries(Object.entries(used).map(([name, total]) => [name, rounded(total / orders)]));
-    print({ dollarsPerMillion: what, ...inCents(lines), budget, met: lines.total <= budget, perOrder });
+    print({ dollarsPerMillion: what, ...toTheCent(lines), budget, met: lines.total <= budget, perOrder });
   };
   bill('one message at a time', oneByOne, dollarsMax.oneByOne);
   bill('ten messages per receive, per run and per delete, as the system does it', inTens, dollarsMax.batched);
@@ -133,7 +133,7 @@ function printBills({ oneByOne, inTens }: Measured, deployment: Deployment, prin
     print({
       dollarsPerMonth: 'KMS while no queue is idle',
       dataKeyReuseSeconds: reuse,
-      ...inCents({ kms: priceOf('kmsRequest', keyRequests(agents, reuse)) }),
+      ...toTheCent({ kms: priceOf('kmsRequest', keyRequests(agents, reuse)) }),
     });
 }
 
@@ -143,7 +143,7 @@ function printTraces({ oneByOne, inTens }: Measured, print: Print): void {
     print({
       dollarsPerMillion: 'X-Ray, which is in none of the bills above',
       ordersPerSecond: rounded(ordersPerSecond),
-      ...inCents({ oneByOne: dollars(oneByOne), inTens: dollars(inTens) }),
+      ...toTheCent({ oneByOne: dollars(oneByOne), inTens: dollars(inTens) }),
     });
   }
 }
@@ -155,7 +155,7 @@ async function printLogs(endpoints: AwsEndpoints, print: Print): Promise<void> {
   await play(invoked, 'fulfil');
   const bytesEach = sum(invoked.runs().map(({ logBytes }) => logBytes));
   invoked.close();
-  print({ dollarsPerMillion: 'LOG_LEVEL=info', bytesEach, ...inCents({ logs: priceOf('logs', (bytesEach * 1_000_000) / 1e9) }) });
+  print({ dollarsPerMillion: 'LOG_LEVEL=info', bytesEach, ...toTheCent({ logs: priceOf('logs', (bytesEach * 1_000_000) / 1e9) }) });
 }
 
 /**
@@ -166,10 +166,10 @@ function printStepFunctions(print: Print): void {
   const transitions = { least: 3, most: 5 };
   const dollars = (count: number): number => priceOf('stepFunctions', count * 1_000_000);
   const lines = { least: dollars(transitions.least), most: dollars(transitions.most) };
-  print({ dollarsPerMillion: 'Step Functions Standard, the same three steps, transitions alone', transitions, ...inCents(lines) });
+  print({ dollarsPerMillion: 'Step Functions Standard, the same three steps, transitions alone', transitions, ...toTheCent(lines) });
 }
 
 const rounded = (number: number): number => Math.round(number * 100) / 100;
 
-const inCents = (lines: { readonly [line: string]: number }): object =>
+const toTheCent = (lines: { readonly [line: string]: number }): object =>
   Object.fromEntries(Object.entries(lines).map(([line, dollars]) => [line, rounded(dollars)]));

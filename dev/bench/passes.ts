@@ -20,7 +20,7 @@ const sweptMax = 10_000;
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
-/** Runs the supervisor over ever more stored orders with a constant number of due ones. The cost must follow the due orders. */
+/** Runs the supervisor over ever more stored orders with a constant number of due ones. The cost must depend on the due ones alone. */
 export async function printPasses(print: Print): Promise<SupervisorReads> {
   const examples = await withEmulators(startDynoxide, exampleOrders);
   const folder = mkdtempSync(join(tmpdir(), 'redress-stored-'));

@@ -66,7 +66,7 @@ export async function warmUp(invoked: Invoked, orders = 1): Promise<void> {
   await invoked.settle();
 }
 
-/** Loses the first request with its process and lets its time pass, so that the supervisor finds the step. */
+/** Loses the first request with its process, and lets the step's time limit pass, so that the supervisor finds the step. */
 export const playWithLostAgent = (invoked: Invoked) => async (): Promise<void> => {
   await invoked.lose('inventory-requests');
   invoked.pass(stepMs + clockToleranceMs + 1);

@@ -1,9 +1,9 @@
 /**
  * List prices of AWS in us-east-1, in US dollars, without free tiers, volume discounts and taxes.
  *
- * The machine that collected them has no network. Prices marked `seen` come from stored copies of public pages, dated from
- * 2020 to June 2026, mostly not from AWS. Prices marked `unverified` are general knowledge. They were
- * collected on the day below, and none was read from AWS's own page: check them there before you rely on a figure.
+ * Prices marked `seen` come from stored copies of public pages, dated from 2020 to June 2026, mostly not from AWS. Prices marked
+ * `unverified` are general knowledge. All were collected on the day below, and none was read from AWS's own page: check them there before
+ * you rely on a figure.
  */
 export const pricesAsOf = '2026-11-21';
 export const pricesRegion = 'us-east-1';

@@ -38,7 +38,7 @@ export async function command(program, args, { env = {}, cwd } = {}) {
   return { code, out, errors };
 }
 
-/** Does the work for all of them, so many at a time. */
+/** Does the work for each entry of `all`, for `atOnce` entries at a time. */
 export async function inParallel(all, atOnce, work) {
   let next = 0;
   const loop = async () => {

@@ -61,7 +61,7 @@ async function until(path: string, isThere: (answer: Answer) => boolean): Promis
     if (isThere(answer)) return answer;
     await pause(250);
   }
-  throw new Error(`${path} did not get there within a minute.`);
+  throw new Error(`GET ${path} did not give the expected answer within a minute.`);
 }
 
 const sample = (name: string): object => {
@@ -181,7 +181,7 @@ async function seed() {
   return { blocked: blocked[1] ?? '', undone, run: run.id, task: task?.id ?? '', fingerprint: group?.fingerprint ?? '' };
 }
 
-/** A message that the queue of submissions could not read. The items of its order are `items`. */
+/** Stores the dead letter of a submission that could not be read, whose order has these items. */
 async function deadLetter(number: number, items: unknown): Promise<string> {
   const now = Date.now();
   const about = { queue: 'submissions', messageId: `m-${number}`, sentAt: now - 60_000 };

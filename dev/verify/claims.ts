@@ -57,7 +57,7 @@ const counts = ({ wrong, notLinearizable, ...raced }: Raced) => ({
   linearizable: raced.orders - notLinearizable.length,
 });
 
-/** A race needs losers: on average, three racers must meet at each order. */
+/** A race needs losers: on average, at least three claims of each order must lose. */
 const missed = (store: string, { orders, winners, losers, wrong, notLinearizable }: Raced): readonly string[] => [
   ...(winners === orders ? [] : [`${store}: ${winners} winners of ${orders} orders`]),
   ...wrong.slice(0, 3).map((id) => `${store}: ${id} has not exactly one winner`),

@@ -15,7 +15,7 @@ const sizes = {
   short: { single: 12, double: 80, pieces: { single: 1, double: 1 }, runs: 800 },
 } as const;
 
-/** G5: a process crashes at each of its calls, and in each run of the smallest definition a second process crashes, too. */
+/** G5: a process crashes at each of its calls. In further runs of the smallest definitions, a second process crashes, too. */
 export const figure: Figure = {
   shows: 'a process crashes at every call of a port or a service, at three positions, and no law is broken',
   async measure({ form, cores, progress }) {

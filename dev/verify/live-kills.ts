@@ -36,7 +36,7 @@ interface Report {
   readonly counts: object;
 }
 
-/** An exception in one part is reported, and the other parts still run. */
+/** Reports an error that one part throws, so that the other parts still run. */
 const reported = (work: (ending: Ending) => Promise<Report>): Promise<Report> =>
   withCleanup(work).catch((error: Error) => ({ shortfalls: [error.message], counts: {} }));
 

@@ -18,27 +18,27 @@ test('the p99 of a hundred orders is the time of the second slowest, measured fr
   assert.deepEqual(timesOf(hundred), { orders: 100, p50Ms: 50, p99Ms: 99, slowestMs: 100 });
 });
 
-test('an order that never ends counts as the slowest, so that leaving it out improves no figure', () => {
+test('an order that never ends counts as the slowest, so it improves no figure', () => {
   assert.deepEqual(timesOf([took(10), took(20), took(30), took(undefined)]), { orders: 4, p50Ms: 20, p99Ms: null, slowestMs: null });
   assert.equal(timesAsLong(null, 20), null);
   assert.equal(timesAsLong(30, 20), 1.5);
 });
 
-test('throughput has recovered at the first whole window with 95 of 100 orders, measured from the end of the outage', () => {
+test('throughput recovers with the first window that has 95 % of the usual rate, measured from the end of the outage', () => {
   const before = every(100, 0, 20_000);
   const spans = { before: [0, 20_000], over: 60_000, until: 90_000, windowMs: 10_000 } as const;
   assert.equal(backAfter([...before, ...every(100, 65_000, 90_000)], spans), 15_000);
   assert.equal(backAfter([...before, ...every(50, 65_000, 90_000)], spans), 10_000);
 });
 
-test('throughput that stays below 95 of 100 orders, or recovers after the observation, has not recovered', () => {
+test('throughput that stays below 95 % of the usual rate, or reaches it after the observation, has not recovered', () => {
   const before = every(100, 0, 20_000);
   const spans = { before: [0, 20_000], over: 60_000, until: 90_000, windowMs: 10_000 } as const;
   assert.equal(backAfter([...before, ...every(110, 60_000, 90_000)], spans), undefined);
   assert.equal(backAfter([...before, ...every(100, 85_000, 120_000)], spans), undefined);
 });
 
-test('each effect needs one call to a service that fails, and an effect from before the failures needs none', () => {
+test('each new effect counts as one needed call, and an effect from before the failures counts as none', () => {
   const seen = (at: number, key: string, done: boolean): CallSeen => ({ at, key, done });
   const calls = [
     seen(1, 'before', true),

@@ -38,7 +38,7 @@ test('S1: two winners of one order are impossible', () => {
   assert.equal(isPossible(claim('a', 1, 5, won), claim('b', 2, 6, won)), false);
 });
 
-test('stale reads are impossible: after a claim was answered, the order is claimed', () => {
+test('stale reads are impossible: after a claim was answered, each read shows the order as claimed', () => {
   assert.equal(isPossible(claim('a', 1, 5, won), read(3, 7, unclaimed)), true);
   assert.equal(isPossible(claim('a', 1, 5, won), read(6, 7, unclaimed)), false);
 });

@@ -5,7 +5,7 @@ import { isLook } from './looks.ts';
 const counted = 40_000;
 const looks = Array.from({ length: counted }, (_, events) => events).filter(isLook);
 
-test('G1: the checks for rest meet each moment of a round of supervisors, for rounds of one event to 24', () => {
+test('G1: the checks for rest fall on each position within a round of supervisors, for rounds of 1 to 24 events', () => {
   for (let turn = 1; turn <= 24; turn++)
     assert.equal(new Set(looks.map((events) => events % turn)).size, turn, `each moment of a turn of ${turn} events`);
 });

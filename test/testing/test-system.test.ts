@@ -78,7 +78,7 @@ test('F-58: a test cancels an order as its client does', async (context) => {
   assert.equal((await system.state(order.orderId)).outcome, 'canceled');
 });
 
-test('F-58: a stub has the data of a fault, and failures that no operation declares', () => {
+test('F-58: a stub can give a fault its data, and can fail as no operation declares', () => {
   const Late = fault('Late');
   const post = defineAgent('post', { send: operation({ input: Nothing, output: Nothing, faults: [Late], run: () => ({}) }) });
   const sent = defineWorkflow('sent', { version: 1, order: Nothing, toOperator: [Late] }, () => sequence(post.send({})));
@@ -87,7 +87,7 @@ test('F-58: a stub has the data of a fault, and failures that no operation decla
   assert.deepEqual([outcome, unforeseen?.type, unforeseen?.class], ['blocked', 'NotConfigured', 'unexpected']);
 });
 
-test('F-58: the system in a test, as docs/guides/testing.md shows it', async () => {
+test('F-58: an order completes in a test of the whole system, as docs/guides/testing.md shows', async () => {
   const month = (30 * day) / 1000 - 60;
   const sold = defineWorkflow('sold', { version: 1, order: z.object({ sku: z.string() }) }, () =>
     sequence(shop.pack({}), waitFor('paid', z.object({ amount: z.number() })), delay({ seconds: month }), shop.ship({})),
@@ -105,7 +105,7 @@ test('F-58: the system in a test, as docs/guides/testing.md shows it', async () 
   await system.stop();
 });
 
-test('F-58: a client of the HTTP API and a kill in a test, as docs/guides/testing.md shows them', async (context) => {
+test('F-58: a test submits over HTTP and kills the process, as docs/guides/testing.md shows, and the order completes', async (context) => {
   const sold = defineWorkflow('sold', { version: 1, order: z.object({ sku: z.string() }) }, () => sequence(shop.pack({}), shop.ship({})));
   const system = await startSystem(defineApp({ workflows: [sold], agents: [shop] }));
   context.after(() => system.stop());

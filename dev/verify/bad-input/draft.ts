@@ -6,7 +6,7 @@ export type Draw = <T>(arbitrary: fc.Arbitrary<T>) => T;
 
 export const oneOf = <T>(draw: Draw, values: readonly T[]): T => draw(fc.constantFrom(...values));
 
-/** Texts with which strangers try parsers: control characters, quotes, other scripts, long and empty ones. */
+/** Texts on which careless parsers fail: control characters, quotes, other scripts, long and empty ones. */
 export const text = fc
   .oneof(fc.string({ unit: 'binary', maxLength: 60 }), fc.string({ unit: 'grapheme', maxLength: 300 }))
   .map((each) => each.toWellFormed());

@@ -47,7 +47,7 @@ export function backAfter(
   return undefined;
 }
 
-/** One call of a service, and whether its answer was the right one. */
+/** One call of a service, and whether the service carried it out (`done`). */
 export interface CallSeen {
   readonly at: number;
   /** The idempotency key of the call. */

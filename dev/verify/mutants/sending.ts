@@ -187,7 +187,7 @@ export const moreSending: readonly Mutant[] = [
   },
   {
     name: 'repeated message sends nothing',
-    why: 'a message that is redelivered after a crash behind its write does not send what was left unsent',
+    why: 'after a crash between a write and its sends, the redelivered message does not lead to the sends that are missing',
     file: accept,
     find: 'incoming.some(({ id }) => record.lastBy.includes(id));',
     replace: 'false && incoming.some(({ id }) => record.lastBy.includes(id));',

@@ -11,7 +11,8 @@ import type { Rule } from '#testing/rehearse/stubs';
 type Event = { readonly Records: readonly { readonly body: string }[] };
 
 /**
- * Creates the function behind calls. A stub of a called workflow answers in place of an order, and a repeated call gets the same answer.
+ * Wraps the function that starts called orders. A stub of a called workflow answers in place of such an order, and a repeated call gets the
+ * same answer.
  */
 export function answeringCalls(create: CreateFunction, answers: Answers, labelOf: (orderId: string) => string): CreateFunction {
   const known = new Map<string, Rule | undefined>();

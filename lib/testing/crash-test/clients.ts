@@ -20,7 +20,7 @@ const patienceMs = 5000;
 const againMs = 500;
 /** The clients begin after this time, when the first process has started. */
 const beginsAfterMs = 100;
-/** The most answers `not-found` to an instruction that do not count as its result: the submission of its order may still be queued. */
+/** An instruction is repeated after at most this many answers `not-found`, because the submission of its order may still be queued. */
 const triesMax = 10;
 
 /** The world around the clients. */

@@ -12,7 +12,7 @@ export class Crashes {
   private readonly polls = new Set<string>();
   private calls = 0;
 
-  /** `crashes`: in the order of their calls. One whose number is lower than that of an earlier one never happens. */
+  /** `crashes`: in the order of their calls. A crash with a lower number than an earlier crash never happens. */
   constructor(crashes: readonly Crash[]) {
     this.pending = [...crashes];
   }

@@ -82,7 +82,7 @@ export class CrashPoints {
     const same = crashed?.where === expected?.where && run.crashed.length === crashes.length;
     if (!same)
       return [
-        `the runs are not deterministic: ${crashes.map(crashText).join(', ')} was ${expected?.where ?? 'a call'}, and is ${crashed?.where ?? 'none'}`,
+        `the runs are not deterministic: the crash ${crashes.map(crashText).join(', ')} was meant for ${expected?.where ?? 'a call'}, and hit ${crashed?.where ?? 'no call'}`,
       ];
     const { outcome, text, told, waits = [] } = run.ending;
     const right = isAlike(outcome, without.ending.outcome) || expectation.mayEndAs.has(outcome) || (told && expectation.mayBlock);

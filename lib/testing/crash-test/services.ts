@@ -169,7 +169,7 @@ export class Services {
     return this.isReal(name) ? operation.cancel?.(call as never) : undefined;
   }
 
-  /** Turns an answer into the operation's result or exception. */
+  /** Returns the operation's result for an answer, or throws its error. */
   private async resultOf(call: Call<string>, answered: Promise<Answer | undefined>, operation: AnyOperation): Promise<unknown> {
     const answer = await answered;
     switch (answer?.type) {

@@ -31,7 +31,7 @@ import { settingOf } from './setting.ts';
 const startAt = Date.UTC(2026, 0, 1);
 /** The number of events after which an order counts as never coming to rest. */
 const eventsMax = 20_000;
-/** Whether this part of a process polls, even if nothing has happened. */
+/** Whether calls of this origin are polls, which go on even if nothing has happened. */
 const isBackground = (who: string): boolean => who === 'supervisor' || who === 'sweeper' || who === 'host';
 
 /** The result of one order in one run. */

@@ -27,7 +27,7 @@ function wrongFault(
     return faultClass === 'expected' && name !== 'ChildNotCompleted'
       ? `fault ${type} of ${path} is recorded as expected, but no agent declares it`
       : undefined;
-  // A service of the simulation quotes its input at the begin of its message, and again in the data of the fault.
+  // A service of the simulation quotes its input at the beginning of its message, and again in the data of the fault.
   const isByService = answersNameTheirKey && message.startsWith('No "{');
   const { why, quoted } = (data ?? {}) as { readonly why?: string; readonly quoted?: unknown };
   const isRight = permanent && faultClass === 'expected' && (!isByService || (why === name && typeof quoted === 'string'));

@@ -40,7 +40,7 @@ class Process {
   private isReading = false;
   private readonly calls = new Map<number, Call>();
   private readonly probing = new Set<number>();
-  /** World time at which it won the right to probe. */
+  /** World time at which the process won the right to probe. */
   private mayProbeAt: number | undefined;
   /** Orders of consecutive failures: those that may count, and those that certainly count. */
   private possible: string[] = [];
@@ -51,10 +51,10 @@ class Process {
   private slowest = 0;
   /** Whether `slowest` is the usual duration for the process itself. */
   private hasUsual = false;
-  /** World time at which it must open or close the breaker; undefined if it need not. */
+  /** World time at which the process must open or close the breaker; undefined if it need not. */
   private mustOpen: number | undefined;
   private mustClose: number | undefined;
-  /** World time of the last end of a probe that allows it to close the breaker. */
+  /** World time of the last end of a probe after which the process may close the breaker. */
   private mayCloseAt: number | undefined;
 
   observe({ now, event }: AgentObservation, at: number): string | undefined {
@@ -99,7 +99,7 @@ class Process {
     if (isProbe && stoodStillUntil >= at) this.mayCloseAt = at;
     this.possible.push(orderId);
     const phase = phaseOf(this.known, now);
-    // A failure that may not count ends the certain failures in a row. So does a failure that reduces the number of parallel calls instead.
+    // A failure that does not certainly count ends the row of certain failures. So does one that reduces the parallel calls instead.
     const counts = how === 'failed' && !isProbe && (phase === 'closed' || (phase === 'half-open' && !this.hasAnswers));
     this.certain = counts ? [...this.certain, orderId] : [];
     if (mustOpenFor(this.certain)) this.mustOpen = at;

@@ -33,7 +33,8 @@ export function bulkOutcomes(): Law {
         if (before !== undefined) return wrong(`has the outcome ${outcome} after ${before}`);
         known.outcomes.set(`${record.id} ${orderId}`, outcome);
         if (outcome === 'applied') applied.push(record.id);
-        if ((outcome === 'applied') !== (observation.type === 'written')) return wrong(`has the outcome ${outcome} apart from its write`);
+        const place = observation.type === 'written' ? 'in' : 'outside';
+        if ((outcome === 'applied') !== (place === 'in')) return wrong(`has the outcome ${outcome} ${place} a write of the order`);
       }
       return observation.type === 'written' ? wrongInJournal(observation, applied, { ...known, history }) : undefined;
     }),

@@ -6,7 +6,8 @@ const lookCountsMs = 2_000;
 const callMs = 20;
 
 /**
- * After a bulk run has stopped, no process begins another order of it. An order whose turn had come may still be written at once (S35).
+ * After a bulk run has stopped, no process begins another order of it. A process that read the run before the stop may still write orders
+ * for `lookCountsMs` (S35).
  */
 export function bulkStops({ now }: Pick<Setting, 'now'>): Law {
   const stoppedAt = new Map<string, number>();

@@ -40,7 +40,7 @@ export const causes = (withoutTask = new Set<string>()): Law => ({
         return [
           ...(announced.has(`${id}/task`) ? [] : [`task ${id} was never announced`]),
           ...(isClosed === openNow.has(seq)
-            ? [`task ${id} is ${openNow.has(seq) ? 'open' : 'closed'}, and was announced as the other`]
+            ? [`task ${id} is ${openNow.has(seq) ? 'open, but was announced as closed' : 'closed, but was not announced as closed'}`]
             : []),
         ];
       });

@@ -4,11 +4,11 @@ import { type Law, lawOfSteadyProcesses, recordsIntents, type Setting } from './
 
 /** The time for which a process may rely on its copy of the breaker. It does not read again sooner. */
 const freshMs = 2_000;
-/** A process that has neither received messages nor read for this long reads the breaker before it calls. */
+/** A process that has neither received messages nor read the breaker for this long reads it before the next call. */
 const idleMs = 10_000;
 /** Minimum time between two reductions of the number of parallel calls. */
 const loweredForMs = 1_000;
-/** A process relies on the answer of this many slow reads in a row: a slow store must not stop the calls. */
+/** After this many slow reads in a row, a process relies on the last answer: a slow store must not stop the calls. */
 const slowReadsMax = 3;
 
 /** The moment at which an access of the breaker began, by the clock of the process. An answer shows nothing of later changes. */
@@ -33,7 +33,7 @@ class Process {
   private arrivedAt = Number.NEGATIVE_INFINITY;
   /** Number of arrivals of messages after a rest. */
   private rests = 0;
-  /** World time at which another process won the right to probe, or the write failed, or the right has ended before the answer came. */
+  /** World time at which another process won the right to probe, the write failed, or the own right ended before the answer came. */
   private refusedAt: number | undefined;
   /** World time at which it won the right to probe. */
   private mayProbeAt: number | undefined;
@@ -130,7 +130,7 @@ class Process {
   private reads(now: number): string | undefined {
     // The time since the last read began. After a read that took at least `freshMs`, another may begin at once.
     const agoMs = now - this.read.at;
-    // If messages have arrived since then, the channel may have been opened with a canary in the meantime, so the process may read again.
+    // If messages have arrived after a rest since then, the channel may have been opened with a canary, so the process may read again.
     if (agoMs < freshMs && !this.isUnread) return `reads the breaker again after only ${agoMs} ms`;
     const wasClosed = phaseOf(this.known, this.answeredAt) === 'closed';
     return wasClosed && !this.readFailed && !this.hasRested(now) && this.failures < 2

@@ -17,8 +17,8 @@ interface Delivered {
 }
 
 /**
- * The time after the begin of a handler in which no other handler of the batch begins. If a later one ends the process, the attempt counts
- * for both messages.
+ * The time after the beginning of a handler in which no other handler of the batch begins. If a handler that begins later ends the process,
+ * the attempt counts for both messages.
  */
 const aloneMs = 2_000;
 /** The number of failed calls after which the system may be unable to correct the count for an attempt that was not made. */

@@ -17,7 +17,7 @@ export function expiry({ toleranceMs }: Setting): Law {
       const notes = after.notes.slice(before.notes.length).filter(({ type }) => counting.has(type));
       if (notes.length > 1 || (notes.length === 0 && failureCount > before.failureCount))
         return `order ${orderId}: failureCount went from ${before.failureCount} to ${failureCount} with ${notes.length} expiries in one write`;
-      // The time at which the supervisor found it. Its clock may have been set back before the write.
+      // The time at which the supervisor found the expiry. Its clock may have been set back before the write.
       const foundAt = notes[0]?.at;
       if (foundAt === undefined) return undefined;
       const due = `${orderId} ${before.epoch} ${before.nextDueFor?.path ?? ''} ${before.nextDueAt}`;

@@ -38,7 +38,7 @@ export function failureCounts(): Law {
 
 const isExpiry = ({ type }: Note): boolean => type === 'DeadlineExpired' || type === 'OrderReset' || type === 'ThresholdExceeded';
 
-/** Counts an expiry for the named step and those requested with it, or for all running steps. Returns what is wrong with the note. */
+/** Counts an expiry for the named step and all with its deadline, or else for all running steps. Returns what is wrong with the note. */
 function countExpiry(note: Note, program: Program, state: State, tally: Map<string, number>): string | undefined {
   const { path, failureCount } = note as Expiry & { readonly path?: string };
   const steps = workingSteps(program, state);

@@ -25,7 +25,8 @@ function wrongIn(
 ): string | undefined {
   const { type, class: faultClass, message, permanent } = fault;
   const text = JSON.stringify(fault);
-  if ((undeclaredFaults && message.trim() === '') || typeof permanent !== 'boolean') return `a fault without a message: ${text}`;
+  if ((undeclaredFaults && message.trim() === '') || typeof permanent !== 'boolean')
+    return `a fault without a message, or without the field "permanent": ${text}`;
   const paths = declaredFaults.flatMap(({ name, path }) => (name === type.slice(type.lastIndexOf('/') + 1) ? [path] : []));
   if (paths.length > 0 && (!paths.includes(type) || faultClass !== 'expected')) return `a fault that differs from its declaration: ${text}`;
   if (engineShortTypes.has(type)) return `a fault of the engine without its full type: ${text}`;

@@ -7,7 +7,7 @@ import { type Law, on, type Setting } from './law.ts';
  * history says once for each order what it would have done (S30). An order learns of the end of its handler (S29).
  */
 export function handledExceptions({ isDryRule }: Pick<Setting, 'isDryRule'>): Law {
-  /** The happenings that may come once for each order. A restore takes orders back to an earlier time. */
+  /** Events that may happen once for each order. A restore clears them, because it takes orders back to an earlier time. */
   const seen = new Map<string, Set<string>>();
   const endedAt = new Map<string, number>();
   return {

@@ -2,7 +2,7 @@ import type { TaskRecord } from '#ports/tasks';
 import { peopleRecordsIn } from '#testing/world/people-records';
 import { type Law, on, type Setting } from './law.ts';
 
-/** A notifier without faults looks at each new task within this time. */
+/** While no faults happen, a notifier looks at each new task within this time. */
 const looksWithinMs = 300_000;
 
 /** Returns the key that alike tasks share: the fingerprint, or else the kind and the workflow. */
@@ -49,7 +49,7 @@ export function heardTasks({ quietSince, now, toleranceMs }: Pick<Setting, 'quie
         return count >= each.length && lastAt >= newest - toleranceMs
           ? []
           : [
-              `people heard of ${count} of ${each.length} tasks like ${each[0]?.task.id} (${key}), last at ${lastAt}; the newest task is of ${newest}`,
+              `people heard of ${count} of ${each.length} tasks like ${each[0]?.task.id} (${key}), last at ${lastAt}; the newest task opened at ${newest}`,
             ];
       });
     },

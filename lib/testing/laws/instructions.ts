@@ -71,7 +71,7 @@ function notFeasible({ kind }: Given, { processState, suspended, open = [] }: St
   return needsError && processState !== 'Error' ? `was applied although the order was ${processState}` : undefined;
 }
 
-/** Facts that show that something else than the instruction changed the steps in the same write. */
+/** Facts that show that something other than the instruction changed the steps in the same write. */
 const stepsChanged: ReadonlySet<string> = new Set([
   'OrderBlocked',
   'AttemptFailed',

@@ -23,7 +23,7 @@ export function journal(): Law {
         if (before !== undefined && before !== text) return `order ${orderId}: journal line ${entry.seq} changed from ${before} to ${text}`;
         known.set(entry.seq, text);
       }
-      return seq === known.size ? undefined : `order ${orderId}: the journal has ${known.size} lines, but its number is ${seq}`;
+      return seq === known.size ? undefined : `order ${orderId}: the journal has ${known.size} lines, but the record counts ${seq}`;
     }),
     atEnd: (history) =>
       history.sound.flatMap(({ orderId, instance }) => {

@@ -19,7 +19,7 @@ type Sent = Extract<Observation, { type: 'sent' }>;
 
 /** A message that met a person's lock is acknowledged only after it is kept in the inbox of its order (S39). */
 export function keptFirst({ toleranceMs, now }: Setting): Law {
-  /** Messages that met a lock, by id. A message leaves the map when its order is unlocked, when it is requeued, and as a dead letter. */
+  /** Messages that met a lock, by id. An entry ends when the order is unlocked, or the message is requeued or dead-lettered. */
   const met = new Map<string, Met>();
   /** Messages that were also delivered before the lock. The process that got them then may find that they change nothing, and acknowledge them. */
   const metBefore = new Set<string>();

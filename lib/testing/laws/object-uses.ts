@@ -49,5 +49,5 @@ export const wrongUses = ({ orderId, journal }: Tracked): readonly string[] =>
         ? []
         : [`order ${orderId}: ${fact.path} was done after its cancellation, and its objects are not recorded`];
     if (fact.type !== 'ObjectsUsed' || fact.requestedAt === requestedAt(fact, journal)) return [];
-    return [`order ${orderId}: ${fact.path} says that it was requested at ${fact.requestedAt}, and was at ${requestedAt(fact, journal)}`];
+    return [`order ${orderId}: ${fact.path} says that it was requested at ${fact.requestedAt}, not at ${requestedAt(fact, journal)}`];
   });

@@ -113,7 +113,7 @@ interface Recovery {
 
 /**
  * A recovery looks at the present state of each step in its scope: it cancels a step at work, undoes only what was done, and leaves alone
- * what has not begun. When it goes on, the services have no effect of the scope that could be undone (S49).
+ * what has not begun. When the order continues, the services have no effect of the scope that could be undone (S49).
  */
 export function recoveredScopes(): Law {
   const running = new Map<string, Recovery>();

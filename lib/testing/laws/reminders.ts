@@ -3,7 +3,7 @@ import { dayMs } from '#ports/util/days';
 import { peopleRecordsIn } from '#testing/world/people-records';
 import { type Law, on, type Setting } from './law.ts';
 
-/** A notifier without faults counts a due reminder within this time. */
+/** While no faults happen, a notifier counts a due reminder within this time. */
 const looksWithinMs = 300_000;
 
 /**
@@ -28,7 +28,7 @@ export function reminders({ quietSince, now, toleranceMs }: Pick<Setting, 'quiet
     if (task.every === undefined || earlier === 0 || before.remindedAt === undefined) return undefined;
     const pause = now() - before.remindedAt;
     const least = Math.min(dayMs, task.every * 1000 * 2 ** (earlier - 1)) - toleranceMs;
-    return pause < least ? `task ${task.id} has its reminder ${count} ${pause} ms after the one before, at least ${least}` : undefined;
+    return pause < least ? `task ${task.id} has its reminder ${count} only ${pause} ms after the one before, expected ${least}` : undefined;
   }
 
   return {

@@ -6,8 +6,8 @@ import type { History, Tracked } from '#testing/world/history';
 import { type Law, on, writerOf } from './law.ts';
 
 /**
- * A reply counts once, and only for the outstanding request (S3, S5). A reply to an earlier attempt of the same effect counts too if the
- * outcome is unknown, if the step is being canceled, confirmed or undone, if it is done at most once, or if it is a called order.
+ * A reply counts once, and only for the outstanding request (S3, S5). A reply to an earlier attempt of the same effect counts, too, if the
+ * outcome is unknown, if the step is being canceled, confirmed or undone, if its operation is `atMostOnce`, or if the step is a call.
  */
 export const replies = (): Law => ({
   name: 'replies',

@@ -52,7 +52,7 @@ class Process {
   private readonly limits: ReadonlyMap<string, Limits>;
   private readonly canceled: ReadonlySet<string>;
   private readonly setting: Pick<Setting, 'agents'>;
-  /** The last read of the circuit breaker: its begin by the clock of the process, and its end by that of the world. */
+  /** The last read of the circuit breaker: its beginning by the clock of the process, and its end by that of the world. */
   private read = { from: Number.POSITIVE_INFINITY, until: Number.NEGATIVE_INFINITY };
 
   constructor(limits: ReadonlyMap<string, Limits>, canceled: ReadonlySet<string>, setting: Pick<Setting, 'agents'>) {

@@ -21,7 +21,7 @@ export const retention = (): Law => ({
     if (history.deletedIds.size === 0) return undefined;
     if (observation.type === 'published') {
       const { id } = observation.announcement;
-      return history.deletedIds.has(id) ? `announcement ${id} has the id of one of a deleted order` : undefined;
+      return history.deletedIds.has(id) ? `announcement ${id} has the id of an announcement of a deleted order` : undefined;
     }
     const key = observation.queue.endsWith('-requests') ? /"idempotencyKey":"([^"]+)"/.exec(observation.body)?.[1] : undefined;
     return key !== undefined && history.deletedIds.has(key)

@@ -21,6 +21,6 @@ function textsOf(observation: Observation, responseQueue: string): string[] {
   if (observation.type === 'people recorded') return observation.documents.map(({ content }) => JSON.stringify(content));
   if (observation.type === 'message received') return [JSON.stringify(observation.message)];
   if (observation.type === 'sent') return observation.queue === responseQueue ? [observation.body] : [];
-  // A service of the simulation records that error itself, with the secret. It is no log line of the system.
+  // A service of the simulation records the error of this name itself, with the secret. That record is no log line of the system.
   return observation.type === 'failed' && observation.where !== 'a booking is to be canceled' ? [observation.message] : [];
 }

@@ -85,7 +85,7 @@ function expectedEnd({ orderId, state: { workflow }, journal }: Tracked, tooLarg
   return workflow.name === 'bulky' && charactersIn(journal) > charactersMax ? 'compensated' : 'completed';
 }
 
-/** Returns the length of the text in the output of its first step. */
+/** Returns the length of the text in the output of the step `describe`; 0 if the order has no such output. */
 function charactersIn(journal: Tracked['journal']): number {
   for (const fact of journal)
     if (fact.type === 'ActivityClosed' && fact.path.endsWith('/describe') && fact.output !== undefined)

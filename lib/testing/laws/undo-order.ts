@@ -36,8 +36,8 @@ function undoneTooEarly({ orderId, journal, program }: Pick<Tracked, 'orderId' |
 }
 
 /**
- * Adds an activity to the ones that are done. Its undo replaces those of its parts. A later run of a retry passes an activity that is
- * already done, and the activity keeps its place.
+ * Adds an activity to those that are done, in place of its parts: its undo replaces their undos. If a later run of a retry closes an
+ * activity that is done already, the activity keeps its place.
  */
 function withDone(done: readonly string[], path: string): readonly string[] {
   const others = done.filter((each) => !isAt(each, path));

@@ -20,7 +20,7 @@ export interface Undo {
   readonly seq: number;
 }
 
-/** If a step closes later than this after the undo or the next write, or its record is written later, the last look may miss it. */
+/** The last look for readers may miss a step that closes, or is recorded, later than this after the undo or the next write. */
 const lastLookMs = 3_600_000;
 
 /**
@@ -133,7 +133,7 @@ const isNotedTwice = (told: readonly Found[], may: readonly Use[]): boolean =>
 const isAbout = ({ id, cause }: Found, { orderId, path, at }: Undo): boolean =>
   cause.orderId === orderId && cause.path === path && id.endsWith(`/${at}`);
 
-/** Returns the reads of an undone write by one order: `must`: it has to note the undo. `may`: it is allowed to. */
+/** Returns the reads of an undone write by one order: those that oblige it to note the undo (`must`), and those that allow it (`may`). */
 function readsOf(reader: string, undo: Undo, known: Known): { readonly must: readonly Use[]; readonly may: readonly Use[] } {
   const { reads, writes, noted, toleranceMs } = known;
   const writer = known.history.orders.get(undo.orderId);

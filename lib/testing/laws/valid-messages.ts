@@ -1,6 +1,6 @@
 import { type Law, on, type Setting } from './law.ts';
 
-/** S25: a message that can be processed does not become a dead letter. */
+/** A message that can be processed does not become a dead letter (S25). */
 export function validMessages({ processesAllMessages }: Pick<Setting, 'processesAllMessages'>): Law {
   const poison = new Set<string>();
   return {

@@ -49,7 +49,7 @@ export interface Rehearsal {
   readonly steps: readonly RehearsedStep[];
   /** All waits for signals and answers of people, whether they came or not. */
   readonly waits: readonly RehearsedWait[];
-  /** Paths of the undone steps, in that order. */
+  /** Paths of the undone steps, in the order of their undos. */
   readonly undone: readonly string[];
   /** Paths of the steps with an effect that remains. A `?` marks an unknown outcome. */
   readonly leftDone: readonly string[];

@@ -82,7 +82,7 @@ export interface Rule {
 
 export type TestDecision = TestInstruction | Signal;
 
-/** Returns the last request that a rule names by its number. Until then the next answer may differ. */
+/** Returns the highest number by which a rule names a request. Up to that request, each answer may be another one. */
 export const lastNamed = (rules: readonly Rule[]): number =>
   Math.max(0, ...rules.map(({ first, last }) => (Number.isFinite(last) ? last : first - 1)));
 
@@ -113,7 +113,7 @@ export interface WorkflowStubs<F extends string, R, I = unknown> {
 }
 
 export interface SignalStubs<O> {
-  /** Sends the signal this long after the order began to wait, or at a time of the order. An early signal is kept. */
+  /** Sends the signal `afterSeconds` after the order began to wait, or `atSeconds` after the order began. An early signal is kept. */
   comes(payload: O, given?: { readonly afterSeconds?: number } | { readonly atSeconds: number }): Stub;
   isMissing(): Stub;
 }

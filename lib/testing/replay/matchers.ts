@@ -16,7 +16,7 @@ export interface Matched {
 
 /** The matchers that `expect` gets. */
 export interface HistoryMatchers<R = unknown> {
-  /** Passes if the workflow leads to everything that each exported order has done, by the check of `migrate`. */
+  /** Passes if the workflow leads to everything that each exported order has done, as the check of `migrate` requires. */
   toFitWorkflow(workflow: WorkflowDefinition): R;
   /** Passes if each exported order would have ended on this workflow without a person, with the answers of its own history. */
   toEndWithoutPerson(workflow: WorkflowDefinition): R;

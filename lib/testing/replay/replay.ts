@@ -67,8 +67,8 @@ export interface Replayed {
 }
 
 /**
- * Replays an exported order on the engine: `replay(JSON.parse(readFileSync('case.json', 'utf8')))`. It applies the recorded events one after
- * the other, so a debugger stops in the functions of the app and in the engine. Functions and custom activities must be imported before.
+ * Replays an exported order on the engine: `replay(JSON.parse(readFileSync('case.json', 'utf8')))`. It applies the recorded events in turn,
+ * so a debugger stops in the functions of the app and in the engine. Import functions and custom activities before the call.
  *
  * @throws ReplayError if the content is not a case, or if not even its first event can be applied.
  */

@@ -85,7 +85,7 @@ export class TestProcess {
     return this.running !== undefined;
   }
 
-  /** @throws Error where no process runs. */
+  /** @throws Error if no process runs. */
   get host(): Host {
     if (!this.running)
       throw new Error(

@@ -149,7 +149,7 @@ describe('F-58: a crash test', () => {
     assert.ok((await calls(3 * day)) <= anHour + 12);
   });
 
-  test('sweeps an order that does nothing but wait once, and not in each hour', async () => {
+  test('makes a single sweep for an order that only waits, and not one in each hour', async () => {
     const patient = defineWorkflow('patient', { version: 1, order: Sum }, () => delay({ seconds: 3 * day }));
     let sweeps = 0;
     const check: CrashTestOptions['check'] = ({ story }) => {
@@ -160,7 +160,7 @@ describe('F-58: a crash test', () => {
     assert.ok(points.some(({ where }) => where === 'sweeper: store.sweep'));
   });
 
-  test('names the wait of an order that does not come to rest, the end of the wait, and the stub that ends it', async () => {
+  test('says for what an order waits that does not come to rest, until when, and which stub would end the wait', async () => {
     const patient = defineWorkflow('patient', { version: 1, order: Sum, toOperator: [Declined], onExhausted: 'wait' }, ({ order }) =>
       payment.charge(order),
     );
@@ -200,7 +200,7 @@ describe('F-58: a crash test', () => {
     });
   });
 
-  test('finds an order that ends differently, unless the test allows that', async () => {
+  test('finds an order that ends otherwise than without a crash, unless the test allows that end', async () => {
     const { message, failures } = await failureOf(hasty, [payment]);
     assert.match(message, /^\d+ of \d+ crashes of hasty@1 broke something\. Without a crash the order ended as completed\./);
     assert.match(message, /1\. the order ended as (compensated|rejected), and without a crash it ended as completed/);
@@ -281,7 +281,7 @@ describe('a crash test with events from outside', () => {
     assert.ok(answered.points.every(({ where }) => !where.includes('post.send')));
   });
 
-  test("has a client's cancellation succeed, or come too late", async () => {
+  test('plays the cancellation of a client, which succeeds or comes too late', async () => {
     const silent = given(payment.charge).isSilent().once();
     const { outcomes } = await crashTest(paid, [payment], { stubs: silent, cancelAfterSeconds: 5, mayEndAs: ['completed'] });
     assert.ok((outcomes.canceled ?? 0) > 0);

@@ -30,7 +30,7 @@ test('a due order that the worklist has lost is swept in the next hour, and then
   assert.deepEqual(await sweptAt({ nextDueAt: 72.5 * hour, nextDueFor: { kind: 'timer' } }, 75), [1, 73, 74, 75]);
 });
 
-test('an order that waits for a person alone is swept once', async () => {
+test('an order that waits only for a person or a signal is swept once', async () => {
   assert.deepEqual(await sweptAt({ nextDueAt: 5 * hour, nextDueFor: { kind: 'reminder' } }, 75), [1]);
   assert.deepEqual(await sweptAt({ nextDueAt: null, nextDueFor: null }, 75), [1]);
 });

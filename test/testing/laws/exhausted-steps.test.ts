@@ -51,7 +51,7 @@ describe('the law of exhausted steps', () => {
     assert.deepEqual(found, []);
   });
 
-  test('S15: an order that fails such a step below the failure limit breaks the law', async (context) => {
+  test('S15: an order that fails a late step below its failure limit breaks the law', async (context) => {
     const { desk, writes } = await handledLate(context);
     const patient = writes.map((write) => ({ ...write, after: { ...write.after, maxFailures: 1 } }));
     const [wrong, ...others] = judgedBy(exhaustedSteps({ maxFailures: 1 }), patient, desk.system.definitions);

@@ -37,7 +37,7 @@ describe('the law of repeated requests', () => {
     assert.deepEqual(found, []);
   });
 
-  test('F-52: the same write without the action of the rule breaks the law', async (context) => {
+  test('F-52: a step that is requested twice in one write, without the action of a rule, breaks the law', async (context) => {
     const { desk, writes } = await retried(context);
     const silent = writes.map((each) => ({ ...each, after: { ...each.after, blob: withoutAction(each.after.blob) } }));
     assert.match(

@@ -56,7 +56,7 @@ function cancel(run: Run, running = 'order/end'): void {
 const compensateThere = (run: Run) => run.happen({ type: 'instructed', instruction: { kind: 'compensate', path: 'order/both/there' } });
 
 describe('the law of the undo order and a branch that is undone alone', () => {
-  test('S11, F-101: an order that is canceled meanwhile undoes the rest of the branch first', () => {
+  test('S11, F-101: an order that is canceled while one branch is undone alone completes that branch before the others', () => {
     const run = begun();
     run.reply('order/both/there/last', fault('No'));
     compensateThere(run);
@@ -65,7 +65,7 @@ describe('the law of the undo order and a branch that is undone alone', () => {
     assert.deepEqual(judgedRun(run), []);
   });
 
-  test('S11, F-100, F-101: an order confirms a step of the branch before it undoes the branch', () => {
+  test('S11, F-100, F-101: an order confirms a step of unknown outcome in a branch before it undoes the branch', () => {
     const last = step('last', { faults: ['No'], undo: step('undo', { operation: 'un-last' }) as Step });
     const run = begun(branches(sequence('there', undoable('first'), undoable('second'), last)));
     run.reply('order/both/there/last', fault('No', { unknown: true }));
@@ -162,7 +162,7 @@ describe('the law of the undo order', () => {
     assert.deepEqual(judged([...both, ...undone(first), ...ended, ...undone(beside, more)]), violated(beside, more));
   });
 
-  test('S11, F-107: an order that continues behind the undone branch breaks the law if it undoes the rest oldest first', () => {
+  test('S11, F-107: an order that continues after an undone branch breaks the law if it undoes the rest oldest first', () => {
     const later = 'order/later';
     const wentOn = [...undone(second, first), closed('order/both/there'), closed('order/both'), closed(later), closed('order', 'Canceled')];
     assert.deepEqual(judged([...done, ...wentOn, ...undone(beside, later)]), violated(beside, later));

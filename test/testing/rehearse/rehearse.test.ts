@@ -68,7 +68,7 @@ describe('a rehearsal behaves like the system', () => {
     ]);
   });
 
-  test('an order that is recovered as a whole is claimed again, and continues at the same place', () => {
+  test("an order with recover: 'order' is claimed again after a missing reply, and continues at the same place", () => {
     const { commands, story } = rehearse(trip({ recover: 'order' }), order, given(guide.call).isSilent(2));
     assert.equal(story(), 'hotel.book ok, guide.call silent, guide.call silent, guide.call ok, completed');
     assert.deepEqual(
@@ -83,7 +83,7 @@ describe('a rehearsal behaves like the system', () => {
     assert.match(why(), /^Undoes what was done: hotel failed to free \(order\/book\/undo\), and gets the next request at /);
   });
 
-  test('an undo that succeeds after many failures ends the wait', () => {
+  test('an undo that succeeds after many failures does not count as stuck', () => {
     const sold = given(guide.call).faults(Sold);
     assert.equal(rehearse(trip(), order, sold, given(hotel.free).failsForNow(8)).outcome, 'compensated');
     const seldom = Array.from({ length: 6 }, (_, index) =>
@@ -159,7 +159,7 @@ describe('at-most-once steps in a rehearsal', () => {
     assert.equal(storyOf(bank.trace, given(bank.trace).isSilent(1)), 'bank.trace silent, bank.trace ok, completed');
   });
 
-  test('X-20: after "not now" no call was made, and the step is requested again', () => {
+  test('X-20: after a reply "not now", which says that no call was made, the step is requested again', () => {
     assert.equal(storyOf(bank.pay, given(bank.pay).failsForNow(1)), 'bank.pay ServiceUnavailable, bank.pay ok, completed');
   });
 });

@@ -56,7 +56,7 @@ describe('the duration of an operation', () => {
     assert.deepEqual([outcome, tookMs, leftDone], ['blocked', 120_000, ['order/pack', 'order/ship?']]);
   });
 
-  test('F-37: an operation may take as long as its longest time', () => {
+  test('F-37: an operation with heartbeats may take as long as its longestSeconds', () => {
     const painted = defineWorkflow('painted', { version: 1, order: Order }, () => sequence(shop.paint({})));
     assert.equal(rehearse(painted, order, given(shop.paint).takes(299)).story(), 'shop.paint ok, completed');
     const { story, tookMs } = rehearse(painted, order, given(shop.paint).takes(301).once());
@@ -140,7 +140,7 @@ describe('clients and operators', () => {
     assert.equal(rehearse(one, order, cancel, given(shop.pack).faults(Sold)).outcome, 'blocked', 'it is never requested');
   });
 
-  test('F-60: a person resubmits the blocked order, and compensates it the second time', () => {
+  test('F-60: a person resubmits a blocked order, and compensates it when it is blocked again', () => {
     const sold = given(shop.pack).faults(Sold);
     const again = instruct({ kind: 'resubmit' });
     assert.equal(rehearse(one, order, again, sold.once()).outcome, 'completed');
@@ -151,7 +151,7 @@ describe('clients and operators', () => {
     assert.equal(rehearse(one, order, instruct({ kind: 'terminate' }), sold).outcome, 'terminated');
   });
 
-  test('an undo that keeps failing is marked as compensated, at once or later', () => {
+  test('a person marks an undo that keeps failing as compensated, at once or later', () => {
     const stuck = [instruct({ kind: 'cancel' }).at('order/ship'), given(shop.unpack).faults(Lost)];
     assert.equal(rehearse(one, order, ...stuck).outcome, 'stuck');
     const run = rehearse(one, order, ...stuck, instruct({ kind: 'mark-compensated', path: 'order/pack' }));

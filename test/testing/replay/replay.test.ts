@@ -143,14 +143,14 @@ describe('an order that is exported and replayed on another machine', () => {
     assert.ok(!/sealed:1:(?!secret-)/.test(text), 'an encrypted secret');
   });
 
-  test('F-153: is checked at its last moment as the system checks it', async (t) => {
+  test('F-153: has the same check of an instruction at its last moment as in the system', async (t) => {
     const { exported, checked } = await declined(t);
     const { end } = replay(await exported());
     for (const instruction of instructions)
       assert.deepEqual(comparable(await end.check(instruction)), comparable(await checked(instruction)), instruction.kind);
   });
 
-  test('can be checked at a past moment: an instruction has the check that the system gave at that moment', async (t) => {
+  test('has the same check of an instruction at a past moment as the system gave then', async (t) => {
     const { exported, checked, history, instruct, orderId, passTime, state } = await declined(t);
     const then = await Promise.all(instructions.map(checked));
     const { seq } = (await history(orderId)).at(-1) ?? assert.fail();

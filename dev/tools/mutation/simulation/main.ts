@@ -17,6 +17,7 @@ const options = {
   seed: { type: 'string', default: '1' },
   /** The number of worlds, and the maximum number in which one change is tried. */
   worlds: { type: 'string', default: '120' },
+  /** The number of worlds without a visible difference after which a change counts as survived. */
   unseen: { type: 'string', default: '40' },
   cores: { type: 'string', default: '1' },
   /** Keeps mutants that were caught before the code changed as caught, so that after a new law only the survivors are tried again. */

@@ -34,7 +34,7 @@ export function score(tried: readonly Tried[]): { readonly caught: number; reado
   return { caught, of: caught + count(tried, 'survived') };
 }
 
-/** Counts the same without survivors that are known to be harmless. */
+/** Counts like `score`, but without the survivors that are known to be harmless. */
 export function scoreOfHarmful(tried: readonly Tried[]): { readonly caught: number; readonly of: number } {
   const { caught, of } = score(tried);
   const harmless = tried.filter(

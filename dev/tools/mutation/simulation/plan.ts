@@ -27,7 +27,7 @@ export interface Plan {
   readonly code: string;
 }
 
-/** Makes every change, writes the sources for the workers, and returns the plan. */
+/** Builds every change into the sources, where one can be active at a time; writes them for the workers, and returns the plan. */
 export async function makePlan(): Promise<Plan> {
   const files = mutatedFiles.map((name) => ({ name, content: readFileSync(`${root}${name}`, 'utf8') }));
   const { sources, mutants } = await instrument(files);

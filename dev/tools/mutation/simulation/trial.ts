@@ -7,7 +7,7 @@ import { Player, WorkerLost } from './player.ts';
 /** The result of one change. */
 export interface Result {
   readonly key: string;
-  /** `caught`: by a law, by an exception, or because too little happens. `lost`: the worker did not come back. */
+  /** `caught`: by a law, by a thrown error, or because too little or too much happens. `lost`: the worker gave no answer. */
   readonly status: 'caught' | 'lost' | 'survived' | 'not reached';
   /** The reason, in words. */
   readonly wrong?: string;
@@ -25,7 +25,7 @@ export interface Limits {
   readonly unseenMax: number;
 }
 
-/** Plays worlds with one change until something is wrong. `first` is a world that caught a change nearby. */
+/** Plays worlds with one change until something is wrong. `first`: the seed of the world that last caught a change of the same file. */
 export async function tryMutant(player: Player, mutant: Mutant, clean: Clean, limits: Limits, first?: number): Promise<Result> {
   const own = clean.passes[mutant.id] === undefined && clean.atLoading.includes(mutant.id) ? new Player(mutant.id) : undefined;
   const all = own ? clean.worlds : worldsFor(mutant.id, clean);
