@@ -152,10 +152,10 @@ describe('which handler handles which fault', () => {
     const retry = (more: object) => written('retry', 'retry', { retries: 1, intervalSeconds: 1, ...more, do: faulty('a', 'Refused/Late') });
     const named = ['Refused', 'Fraud', 'Engine/NoSignal', '*'];
     assert.deepEqual(warned(sequence('', retry({ except: named })), 'Refused'), [
-      'warning order/retry Nothing inside declares or raises "Fraud", which "except" names. Correct the name, or remove it.',
+      'warning order/retry Nothing inside the retry declares or raises "Fraud", which "except" names. Correct the name, or remove it.',
     ]);
     assert.deepEqual(warned(sequence('', retry({ only: named })), 'Refused'), [
-      'warning order/retry Nothing inside declares or raises "Fraud", which "only" names. Correct the name, or remove it.',
+      'warning order/retry Nothing inside the retry declares or raises "Fraud", which "only" names. Correct the name, or remove it.',
     ]);
   });
 

@@ -27,7 +27,7 @@ const nonsense: readonly (readonly [what: string, state: State, words: RegExp])[
     { ...sound, activities: { [path]: charge } },
     /order\/charge is alive, but order, which waits for it, is not/,
   ],
-  ['running with a recorded reply', withCharge({ reply: { status: 'succeeded', output: {} } }), /order\/charge keeps an answer/],
+  ['running with a recorded reply', withCharge({ reply: { status: 'succeeded', output: {} } }), /order\/charge keeps a reply/],
   ['running with a mark', withCharge({ marked: true }), /order\/charge keeps a mark/],
   [
     'running with a fault that waits for a person',

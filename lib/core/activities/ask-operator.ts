@@ -32,6 +32,6 @@ export const askOperator: Behavior<AskOperator, Record<string, never>> = {
     const data = more ? { data: more.value } : {};
     return { verb: 'ask', state: {}, question: { type: operatorAsked, class: 'expected', permanent: true, message, ...data } };
   },
-  // A person's answer ends the question. Without one, a rule has decided that people are asked again.
+  // The answer of a person closes the activity. If there is no answer, a rule has decided that people are asked again.
   repeat: (node, _, context) => (context.answer === undefined ? askOperator.execute(node, context) : close(succeeded(context.answer))),
 };

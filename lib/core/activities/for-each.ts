@@ -36,7 +36,7 @@ export interface ForEachState {
   readonly rests?: number;
   /** The collected values of succeeded turns, each with the number of its turn. */
   readonly collected?: readonly (readonly [turn: number, value: Json])[];
-  /** The fault of a collected value that could not be evaluated, or did not fit into the state. */
+  /** The fault because a value to collect could not be evaluated, or did not fit into the state. */
   readonly lost?: Fault;
   /** `until` holds, and the open turns are being canceled. */
   readonly stopped?: true;

@@ -78,7 +78,7 @@ export const step: Behavior<RemoteStep, StepState> = {
 
   replied(step, local, reply, context) {
     if (local.mode === 'undo' || local.mode === 'confirm') return repliedWhileCompensating(local, reply, context);
-    // The step blocked the order because its outcome was unknown. A late success settles that.
+    // The step blocked the order because its outcome was unknown. A late success settles the outcome.
     const isDoneAfterAll = local.phase === 'unknown' && reply.status === 'succeeded';
     if (local.mode === 'cancel' || (local.phase !== 'requested' && !isDoneAfterAll)) return undefined;
     if (reply.status === 'rejected') {
@@ -110,8 +110,8 @@ export const step: Behavior<RemoteStep, StepState> = {
 };
 
 /**
- * Starts a step. In a later run of an enclosing retry, a completed step is not requested again, and an unknown one
- * continues under its key.
+ * Starts a step. In a later run of an enclosing retry, a step that is done is not requested again. A step with an unknown
+ * outcome is requested again under its former key.
  */
 function begin(step: RemoteStep, context: Context): Next<StepState> {
   const { memo } = context;
@@ -149,8 +149,8 @@ export const inputChanged = (path: string): Fault =>
   );
 
 /**
- * Whether the supervisor counts the step as late when it is overdue. It does not if the time for all attempts ends with
- * this attempt: then the step faults.
+ * Whether the supervisor counts the step as late when it is overdue. If the time for all attempts ends with this attempt,
+ * the step has a fault instead, and is not counted.
  */
 export const isCounted = ({ mode, completeBy, limit }: StepState): boolean =>
   mode === undefined && (limit === undefined || completeBy < limit);

@@ -18,7 +18,7 @@ export interface WaitForState {
   readonly until?: number;
 }
 
-/** Waits for a signal from outside, or takes a kept one. Expressions read its payload as `steps.<name>`. */
+/** Waits for a signal from outside, or takes one that came earlier and was kept. Expressions read its payload as `steps.<name>`. */
 export const waitFor: Behavior<WaitFor, WaitForState> = {
   children: noChildren,
   answers: true,

@@ -47,7 +47,10 @@ function* callsIn(part: unknown, path: string): Generator<CallPlace> {
   for (const each of Object.values(part)) yield* callsIn(each, here);
 }
 
-/** Returns the workflows whose orders may have called an order of `called`, at any depth. They may still compensate the called order. */
+/**
+ * Returns the workflows whose orders may have called an order of `called`, at any depth. Such an order may still compensate the called
+ * order.
+ */
 export function callersOf(called: WorkflowDefinition, workflows: readonly WorkflowDefinition[]): readonly WorkflowDefinition[] {
   const found = new Set<WorkflowDefinition>();
   const add = (name: string): void => {

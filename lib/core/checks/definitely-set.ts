@@ -1,4 +1,7 @@
-/** The names that are certainly set at one point of a definition: `steps.charge`, `vars.left`. It adds its own names to those of an earlier point. */
+/**
+ * The names that are certainly set at one point of a definition: `steps.charge`, `vars.left`. They include the names of an earlier point,
+ * `before`.
+ */
 export class Certain {
   /** Whether this point is unreachable: a fault was raised, or the order has ended. */
   isUnreachable = false;

@@ -11,7 +11,7 @@ export interface FieldRead {
   readonly name: string;
   /** The position of the field's name. */
   readonly position: number;
-  /** Whether the expression tests for the field (`has()`, `.?`), here or elsewhere. */
+  /** Whether this expression, or another one that is checked with it, tests for the field (`has()`, `.?`). */
   readonly isTested: () => boolean;
 }
 

@@ -77,5 +77,9 @@ function checkFaultsOfRetry({ path }: Placed, { except = [], only = [] }: Retry,
   const isNowhere = (fault: string): boolean => fault !== anyFault && !isKindOf(fault, 'Engine') && !isRaised(fault, within);
   for (const [field, faults] of Object.entries({ except, only }))
     for (const fault of faults.filter(isNowhere))
-      report(path, `Nothing inside declares or raises "${fault}", which "${field}" names. Correct the name, or remove it.`, 'warning');
+      report(
+        path,
+        `Nothing inside the retry declares or raises "${fault}", which "${field}" names. Correct the name, or remove it.`,
+        'warning',
+      );
 }

@@ -1,23 +1,23 @@
 import { aroundOf, type Placed } from './tree.ts';
 
 /**
- * Returns why a step may not have run when another activity reads its output. `whatever`: not even an optional read
+ * Returns why a step may not have run when another activity reads its output. `evenOptional`: not even an optional read
  * (`.?`) is allowed there. `inTurn`: the reader reads the output at the end of a turn.
  */
-export function whyUncertain(step: Placed, reader: Placed, inTurn: boolean): { readonly why: string; readonly whatever: boolean } {
+export function whyUncertain(step: Placed, reader: Placed, inTurn: boolean): { readonly why: string; readonly evenOptional: boolean } {
   const readers = [reader, ...aroundOf(reader)];
   const outside = [...aroundOf(step)].filter((each) => !readers.includes(each));
   const loop = outside.find(({ node }) => node.activity === 'forEach' || node.activity === 'while');
-  if (loop) return { why: `it is inside the loop ${loop.path}, and its output is not visible outside of a turn`, whatever: true };
-  if (inTurn && [...aroundOf(step)].includes(reader)) return { why: 'a turn may end without it', whatever: false };
+  if (loop) return { why: `it is inside the loop ${loop.path}, and its output is not visible outside of a turn`, evenOptional: true };
+  if (inTurn && [...aroundOf(step)].includes(reader)) return { why: 'a turn may end without it', evenOptional: false };
   if ([...aroundOf(step)].includes(reader))
-    return { why: `it is inside ${reader.path}, which evaluates this expression first`, whatever: false };
-  if (step === reader) return { why: 'it reads its own output', whatever: true };
-  if (readers.includes(step)) return { why: insideOf(step, readers), whatever: true };
+    return { why: `it is inside ${reader.path}, which evaluates this expression first`, evenOptional: false };
+  if (step === reader) return { why: 'it reads its own output', evenOptional: true };
+  if (readers.includes(step)) return { why: insideOf(step, readers), evenOptional: true };
 
   const together = readers.find((each) => [...aroundOf(step)].includes(each));
-  if (!together) return { why: 'it comes later', whatever: false };
-  return { why: whyApart(together, step, reader, outside), whatever: isBeside(together, step, reader) };
+  if (!together) return { why: 'it comes later', evenOptional: false };
+  return { why: whyApart(together, step, reader, outside), evenOptional: isBeside(together, step, reader) };
 }
 
 const insideOf = (loop: Placed, readers: readonly Placed[]): string =>

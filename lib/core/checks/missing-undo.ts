@@ -78,7 +78,10 @@ const isInOtherTurn = (scope: Placed, placed: Placed): boolean => {
   );
 };
 
-/** Returns the steps of a scope whose effect stays for want of an undo. A handler does not undo its own work, so its steps do not count. */
+/**
+ * Returns the steps of a scope that have no undo, so that their effects stay. A handler does not undo its own work, so its steps are left
+ * out.
+ */
 const withoutUndoIn = (scope: Placed): readonly Placed[] =>
   scope.inside
     .filter(({ part }) => part === 'child')

@@ -86,7 +86,7 @@ class Reader {
       case 'sequence':
       case 'scope':
       case 'retry':
-        return this.walkInTurn(children, certain);
+        return this.walkOneByOne(children, certain);
       case 'parallel':
         return certain.addAll(children.map((child) => this.along(child, certain)));
       case 'choice':
@@ -101,7 +101,7 @@ class Reader {
     }
   }
 
-  private walkInTurn(children: readonly Placed[], certain: Certain): void {
+  private walkOneByOne(children: readonly Placed[], certain: Certain): void {
     let isSaid = false;
     for (const child of children) {
       if (certain.isUnreachable && !isSaid)
@@ -150,8 +150,8 @@ class Reader {
       return `${others.length + 1} steps are named "${name}" (${paths}). Give the one that is meant another name: .named('…').`;
     }
     if (certain.has(`steps.${name}`)) return undefined;
-    const { why, whatever } = whyUncertain(step, reader, inTurn);
-    if (optional && !whatever) return undefined;
+    const { why, evenOptional } = whyUncertain(step, reader, inTurn);
+    if (optional && !evenOptional) return undefined;
     return `"${name}" (${step.path}) may not have run before ${reader.path}: ${why}.`;
   }
 

@@ -22,7 +22,10 @@ export function checkOutput(all: readonly Placed[], order: JsonObject, report: R
   }
 }
 
-/** Returns the first read of a secret in an expression of a rule, as written. Rules name outputs and variables in their own words. */
+/**
+ * Returns the first read of a secret in an expression of a rule, as written. Rules read `outputs` and `variables`, workflows `steps` and
+ * `vars`.
+ */
 export function secretReadIn(ast: ASTNode, { root, order }: WorkflowDefinition): string | undefined {
   const secrets = new Secrets(nodesIn(root), secretPointers(order));
   return chainsIn(ast).find((chain) => secrets.isSecret({ ...chain, root: rootsOfRules.get(chain.root) ?? chain.root }))?.text;

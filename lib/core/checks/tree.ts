@@ -123,7 +123,7 @@ function loopNameProblems(here: PlacedNode): readonly string[] {
   const same = [...aroundOf(here)].find(({ node }) => node.activity === 'forEach' && node.name === here.node.name);
   return same
     ? [
-        `The forEach around it (${same.path}) has the same name, so their entries cannot be told apart. Give one of them another name: .named('…').`,
+        `The forEach around it (${same.path}) has the same name, so their entries cannot be told apart. Give one of the two loops another name: .named('…').`,
       ]
     : [];
 }

@@ -50,7 +50,7 @@ export type Event = EventBase &
      * missed more deadlines than its failure limit pauses until `waitsUntil`; then it is requested again.
      */
     | { readonly type: 'counted'; readonly path?: string; readonly waitsUntil?: number }
-    /** Every step after its deadline is requested again, unless it pauses because of its failure limit. */
+    /** Every step whose deadline has passed is requested again, unless it pauses because of its failure limit. */
     | { readonly type: 'expired' }
     /** The order was reset and has a new claim: all earlier attempts are void. */
     | { readonly type: 'reclaimed' }
@@ -62,7 +62,7 @@ export type Event = EventBase &
     | { readonly type: 'overdue'; readonly path: string }
     /**
      * The open work is canceled, and the completed work is undone: for a client or an operator, or for a step above its failure limit.
-     * `late` is the path of that step. A client never gives `compensated`. `recovers`: orders that have read what is undone get a message.
+     * `late` is the path of that step. A client never causes `compensated`. `recovers`: orders that have read what is undone get a message.
      */
     | { readonly type: 'canceled'; readonly outcome: 'canceled' | 'compensated'; readonly late?: string; readonly recovers?: true }
     /** An operator ended the order as it is, without compensation. */
@@ -76,7 +76,7 @@ export type Event = EventBase &
     /** An operator stops the time of the order. The order starts no activity until it is resumed. */
     | { readonly type: 'suspended' }
     | { readonly type: 'resumed' }
-    /** A person, or a rule, has given an instruction of a kind that no other event here stands for. */
+    /** A person, or a rule, has given an instruction that has no event of its own in this list. */
     | { readonly type: 'instructed'; readonly instruction: OrderInstruction }
     /** A person locks the order: until the lock ends, the deadlines of the order stand still. */
     | { readonly type: 'locked' }

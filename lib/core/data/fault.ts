@@ -86,7 +86,7 @@ export const shortType = (type: string): string => type.slice(type.lastIndexOf('
 
 /** The classes of the engine's own faults, where it is not the engine or its surroundings that failed (F-123). */
 const classes: { readonly [type: string]: FaultClass } = {
-  // The service or the app's code broke its promise: the answer, its size, its code, or a single request.
+  // The service or the app's code is at fault: the answer is unusable or too large, the code throws, or one request had no clear outcome.
   [engineFaults.invalidReply]: 'application-failure',
   [engineFaults.outputTooLarge]: 'application-failure',
   [engineFaults.programmingError]: 'application-failure',

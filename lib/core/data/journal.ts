@@ -15,18 +15,20 @@ export type CoreFact =
   | { readonly type: 'ReplyRecorded'; readonly path: string; readonly attemptId: string; readonly status: string }
   | { readonly type: 'ActivityClosed'; readonly path: string; readonly result: Result; readonly attemptId?: string; readonly output?: Json }
   | { readonly type: 'FaultRaised'; readonly path: string; readonly fault: Fault }
-  /** The fault of `child` has reached this activity, which first cancels its other children and cleans up. */
+  /** The fault of `child` has reached this activity. Before a handler starts, the activity cancels its other children and cleans up. */
   | { readonly type: 'ActivityFaulting'; readonly path: string; readonly child: string }
   /** The activities that clean up after a fault or a cancellation start. */
   | { readonly type: 'CleanUpStarted'; readonly path: string }
   /** The handler that matches the fault starts. */
   | { readonly type: 'FaultHandled'; readonly path: string; readonly handler: string; readonly fault: Fault }
+  /** A run of the activity inside a retry has failed. `attempt`: the number of the run. */
   | { readonly type: 'RunFailed'; readonly path: string; readonly attempt: number; readonly fault: Fault }
   | { readonly type: 'CancelRequested'; readonly path: string; readonly attemptId?: string }
   /** A canceled step turned out to be done. It is undone. `output`: only if its operation declares the objects that it uses. */
   | { readonly type: 'LateResult'; readonly path: string; readonly attemptId: string; readonly output?: Json }
   /** The outcome stays unknown, because the step has no undo. */
   | { readonly type: 'OutcomeUnknown'; readonly path: string; readonly attemptId: string }
+  /** An undo, or the confirmation before it, has failed and will be repeated. `stuck`: a person is notified, or reminded. */
   | { readonly type: 'UndoFailed'; readonly path: string; readonly attemptId: string; readonly stuck: boolean; readonly fault?: Fault }
   | { readonly type: 'SignalReceived'; readonly name: string; readonly path?: string }
   | { readonly type: 'MarkedCompensated'; readonly path: string }

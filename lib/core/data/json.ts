@@ -10,7 +10,7 @@ export const isObject = (value: unknown): value is { readonly [key: string]: unk
 
 const encoder = new TextEncoder();
 
-/** Returns the UTF-8 bytes of a value as JSON. */
+/** Returns the number of UTF-8 bytes of a value as JSON. */
 export const utf8Bytes = (value: Json): number => encoder.encode(JSON.stringify(value)).length;
 
 /**

@@ -96,10 +96,10 @@ export interface StepMemo {
   /** `open`: requested, without a definite reply. */
   readonly outcome: 'done' | 'refused' | 'undone' | 'open';
   readonly output?: Json;
-  /** The input of the request, if it is open. An idempotency key never gets a second input. */
+  /** The input of the request, with the outcome `open`. An idempotency key never gets a second input. */
   readonly input?: Json;
-  /** The time until which the last request may have its effect, if it is open. */
+  /** The time until which the last request may have its effect, with the outcome `open`. */
   readonly until?: number;
-  /** The fingerprint of the input, if it is done. Another input is another effect. */
+  /** The fingerprint of the input, with the outcome `done`. Another input is another effect. */
   readonly inputHash?: string;
 }

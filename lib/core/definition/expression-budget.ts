@@ -6,15 +6,16 @@ import { childNodes } from './expression-guard.ts';
 export class TooLarge extends Error {}
 
 /**
- * The most steps of one evaluation. Building a value takes a step for each character or entry, comparing it a step for each part,
- * reading a text a step for each character, and `like` a step for each character and state of its pattern. They are counted, not timed, so that a replay fails at the same place.
+ * The most steps of one evaluation (not steps of a workflow). Building a value takes a step for each character or entry, comparing it a
+ * step for each part. Reading a text takes a step for each character, and `like` a step for each character and state of its pattern. The
+ * steps are counted, not timed, so that a replay fails at the same place.
  */
 export const stepsMax = 5_000_000;
 
 /** The most characters of a result as JSON. A list may hold one value many times, so its text can be far longer than its memory. */
 export const resultCharactersMax = 1_000_000;
 
-/** The steps left of the evaluation that runs. An evaluation is synchronous, so there is one at a time. */
+/** The number of steps that the running evaluation may still take. An evaluation is synchronous, so there is one at a time. */
 let left = 0;
 
 /** Runs an evaluation with a budget of its own. Throws TooLarge even if the expression has swallowed that error, as `a || b` does. */
@@ -49,15 +50,21 @@ const scans: { readonly [name: string]: number } = {
   split: 1,
   trim: 1,
 };
-/** Functions of a time in a time zone: `getHours("Europe/Berlin")`. They cost `timeZoneSteps`, because the library formats and parses. */
+/**
+ * Functions of a time in a time zone: `getHours("Europe/Berlin")`. They cost `timeZoneSteps`, because the library formats the time and
+ * parses it again.
+ */
 const inTimeZone = /^get[A-Z]/;
 const timeZoneSteps = 2_000;
-/** A search costs one step for each character of the searched text, times the length of the sought text divided by this. */
+/** A search costs (length of the searched text) × (length of the sought text) ÷ `searchedCharacters` steps. */
 const searchedCharacters = 8;
 
 type Charge = (value: unknown) => void;
 
-/** Makes each node whose cost grows with the data spend steps. `charge`: what the enclosing node spends for the value of this node. */
+/**
+ * Changes an expression: each node whose cost grows with the data now spends steps. `charge`: what the enclosing node spends for the value
+ * of this node.
+ */
 export function meter(node: ASTNode, charge?: Charge): void {
   const builds = builders.has(node.op);
   if (builds || charge)
@@ -95,7 +102,7 @@ function spendAfter(node: ASTNode, charge: Charge): void {
   const first = (node as unknown as { evaluate: Evaluate }).evaluate;
   let current = first;
   const metered: Evaluate = (...given) => {
-    // The first call assigns another function to `evaluate` and calls it through there.
+    // The library's own function, at its first call, assigns another function to `evaluate` and calls that one through the node.
     if (current === first) return first.apply(node, given);
     // `exists` and `all` swallow errors and go on with the next entry: after the end of the budget, that entry builds nothing more.
     spend(0);

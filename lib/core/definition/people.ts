@@ -10,9 +10,9 @@ export interface People {
   readonly group?: string;
   /** Seconds until the task is due. The first reminder follows then. */
   readonly dueSeconds?: number;
-  /** Seconds between the first two reminders. Each later interval is twice as long, at most a day. */
+  /** Seconds between the first two reminders. Each later interval is twice the one before, at most a day. */
   readonly every?: number;
-  /** The groups that hear of the task after every second reminder, in this order. */
+  /** The groups to which the task escalates, in this order: every second reminder goes to the next group. */
   readonly escalateTo?: readonly string[];
 }
 

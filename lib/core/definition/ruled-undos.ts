@@ -33,7 +33,7 @@ function nodesWith(nodes: Program['nodes'], undos: { readonly [step: string]: Ru
   return new Map(
     [...nodes].flatMap(([path, node]): readonly (readonly [string, Activity])[] => {
       const ruled = undos[path];
-      // An undo of the definition goes first, and only a remote step has effects to undo.
+      // An undo of the definition takes precedence, and only a remote step has effects to undo.
       if (!ruled || node.undo || !isRemote(node)) return [[path, node]];
       const { noUndo: _, ...step } = node;
       const undo = { activity: 'step', name: 'undo', agent: ruled.agent, operation: ruled.operation, input: null, ruled } as const;

@@ -37,7 +37,10 @@ const spreadPattern = (core: string): RegExp =>
 
 const escaped = (character: string): string => `\\u{${character.codePointAt(0)?.toString(16)}}`;
 
-/** Whether a run of base64 holds a secret. It may begin anywhere in the run, so the run is decoded from each of four positions. */
+/**
+ * Whether a sequence of base64 characters holds a secret. The secret may begin at any character, so `run` is decoded from each of four
+ * positions.
+ */
 function holdsSecret(run: string, secrets: readonly LongSecret[]): boolean {
   if (secrets.length === 0) return false;
   const standard = run.replaceAll('-', '+').replaceAll('_', '/').replaceAll('=', '');

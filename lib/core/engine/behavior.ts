@@ -148,7 +148,10 @@ export interface Behavior<A extends ActivityBase = ActivityBase, S = unknown> {
   readonly reruns?: boolean;
   /** Whether the activity handles a fault of its child itself. Then the handlers of that child do not run. */
   readonly retries?: (activity: A, state: S, fault: Fault) => boolean;
-  /** Whether the activity would run its child again after this fault, but has no run left: the last reply is final. */
+  /**
+   * Whether the activity would run its child again after this fault, but has no run left. Then a temporary fault does not wait for the
+   * deadline.
+   */
   readonly isUsedUp?: (activity: A, state: S, fault: Fault) => boolean;
   /** Called when the child has closed with a fault for which `retries` is true. */
   readonly childFaulted?: (activity: A, state: S, fault: Fault, context: Context) => Next<S>;

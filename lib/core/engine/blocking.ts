@@ -37,7 +37,7 @@ export function noAnswerTo(builder: TransitionBuilder, path: string): Fault {
   return { ...noAnswer(node.activity === 'step' ? node : {}, builder.stepAt(path)), source: path };
 }
 
-/** Blocks for the first of several simultaneous faults. The others wait until a person has dealt with it. */
+/** Blocks the order for the first of several simultaneous faults. The others wait until a person has dealt with the first. */
 export function blockOrContinue(builder: TransitionBuilder): void {
   for (const path of [builder.blockingPath() ?? rootPath, ...Object.keys(builder.state.activities)]) {
     const { fault, awaitsPerson: waits } = builder.activity(path) ?? {};

@@ -29,7 +29,7 @@ export function cancel(builder: TransitionBuilder, path: string): void {
   cancelChildren(builder, path);
 }
 
-/** Cancels all open children. The last one to close continues its parent. */
+/** Cancels all open children. The activity continues when the last of them has closed. */
 export function cancelChildren(builder: TransitionBuilder, path: string): void {
   const children = builder.children(path);
   // An activity that cleans up is not interrupted.
@@ -41,7 +41,8 @@ export function cancelChildren(builder: TransitionBuilder, path: string): void {
 function cancelStep(builder: TransitionBuilder, path: string): void {
   const local = builder.stepAt(path);
   const { reply } = builder.activity(path) ?? {};
-  // An undo and a confirmation continue to their end. A step that replaces an earlier effect is marked, so that it does not start again.
+  // An undo and a confirmation continue to their end. A step that replaces an earlier effect becomes Canceling, so that it does not start
+  // again.
   if (local?.mode && !local.replacesFormer) return;
   builder.canceling(path);
   if (local?.mode) return;
@@ -90,7 +91,10 @@ function waitForCompleteBy(builder: TransitionBuilder, path: string, local: Step
   builder.setStep(path, { ...local, agentStopped: true });
 }
 
-/** Leaves a step whose deadline has passed or whose reply is inconclusive. Its outcome is confirmed if it can be undone. */
+/**
+ * Waits no longer for the reply of a canceled step: its deadline has passed, or its reply is inconclusive. If the step has an undo, its
+ * outcome is confirmed next.
+ */
 export function leaveUnknown(builder: TransitionBuilder, path: string, local: StepState): void {
   const node = builder.node(path);
   if (canBeUndone(builder, path) && isRemote(node)) return confirm(builder, path, { ...local, until: possibleUntil(node, local) });

@@ -20,15 +20,16 @@ export function undoNext(builder: TransitionBuilder, path: string): void {
   const entry = scope === undefined ? undefined : newestOf(builder, { scope, own: ownOf(builder, path, scope) });
   if (entry === 'not known yet') return;
   if (!entry) return nothingLeft(builder, path, scope);
-  // Another activity already undoes or confirms this step. When that closes, `continueUndoing` calls this function
-  // again.
+  // Another activity already undoes or confirms this step. When that activity closes, `continueUndoing` calls this function again.
   const openStep = entry.path !== path && isRemote(builder.node(entry.path)) ? builder.activity(entry.path) : undefined;
   if (openStep ?? builder.activity(undoPathOf(entry.path))) return;
   if (!isKnownDone(entry)) return confirmBeforeUndo(builder, entry, path);
   undo(builder, entry, path);
 }
 
-/** Returns the handler around the activity that undoes this scope, if it is inside the scope. Its own work is not undone. */
+/**
+ * Returns the handler around the activity that undoes this scope, if the handler is inside the scope. The handler's own work is not undone.
+ */
 function ownOf(builder: TransitionBuilder, path: string, scope: string): string | undefined {
   const handler = handlerAround(builder, path);
   return handler !== undefined && isWithin(handler, scope) ? handler : undefined;
@@ -48,8 +49,8 @@ function newestOf(builder: TransitionBuilder, reach: Reach): UndoEntry | undefin
 }
 
 /**
- * Returns the page below which this scope has no entries. Only an open activity has this number in its state. A closed scope takes that of
- * the innermost open activity around it, which started earlier.
+ * Returns the newest page from before the scope began: that page and all older ones hold no entry of the scope. Only an open activity has
+ * this number in its state. A closed scope takes that of the innermost open activity around it, which started earlier.
  */
 function floorOf(builder: TransitionBuilder, scope: string): number {
   for (let at: string | undefined = scope; at !== undefined; at = parentOf(at)) {
@@ -59,7 +60,7 @@ function floorOf(builder: TransitionBuilder, scope: string): number {
   return 0;
 }
 
-/** Continues every activity that undoes a scope and waited for another one to finish a part of it. */
+/** Continues every activity that undoes a scope and waited until another activity had undone a part of it. */
 export function continueUndoing(builder: TransitionBuilder): void {
   for (const path of Object.keys(builder.state.activities)) {
     if (isIdle(builder, path)) builder.jobs.later({ do: 'undoNextIfIdle', path });
@@ -83,7 +84,7 @@ function nothingLeft(builder: TransitionBuilder, path: string, scope: string | u
   else close(builder, path, { result: 'Succeeded' });
 }
 
-/** Continues an activity that goes on elsewhere (`resumes`), after the scope that it had to undo first has no work left. */
+/** Continues an activity that is to go on at a target inside it (`resumes`): the scope that it had to undo first has no work left. */
 function scopeUndone(builder: TransitionBuilder, path: string): void {
   builder.patch(path, { local: {} });
   builder.jobs.next({ do: 'resume', path });
@@ -118,7 +119,7 @@ function confirmBeforeUndo(builder: TransitionBuilder, { path, generation, attem
   confirm(builder, path, { generation, attempt, ...(until === undefined ? {} : { until }) });
 }
 
-/** Confirms the outcome of a step. A canceled step confirms its own outcome. */
+/** Confirms the outcome of a step. A canceled step is still open, and confirms its own outcome. */
 export function confirm(
   builder: TransitionBuilder,
   path: string,
@@ -147,7 +148,10 @@ export function replaceFormer(builder: TransitionBuilder, path: string): Fault |
   return undefined;
 }
 
-/** Begins to undo what an earlier run of a step did, or to find out whether it did. Returns false if there is nothing. */
+/**
+ * Begins to undo the effect of an earlier run of a step, or to find out whether there is one. Returns false if the undo list has no entry
+ * of the step.
+ */
 export function undoFormer(builder: TransitionBuilder, path: string): boolean {
   const entry = builder.state.undo?.find((each) => each.path === path);
   if (!entry) return false;
@@ -162,7 +166,10 @@ export function undoFormer(builder: TransitionBuilder, path: string): boolean {
   return true;
 }
 
-/** Restarts a step with its present input after its earlier effect is gone, unless it was canceled meanwhile. Returns whether it did. */
+/**
+ * Restarts a step with its present input after its earlier effect is gone, unless the step was canceled meanwhile. Returns whether it was
+ * restarted.
+ */
 export function restartAfterReplacing(builder: TransitionBuilder, path: string): boolean {
   if (!builder.step(path).replacesFormer || builder.activity(path)?.status !== 'Executing') return false;
   restart(builder, path);

@@ -31,7 +31,7 @@ export const possibleUntil = (
 ): number => Math.max(completeBy, since + longestSeconds * 1000);
 
 const retryPauseMs = { first: 5_000, longest: 3_600_000 };
-/** The number of failures after which a person is notified. A permanent fault notifies at once. */
+/** The number of failures after which a person is notified. After a permanent fault, a person is notified at once. */
 const stuckAfter = 3;
 /** The intervals of the reminders. They double from `first` to `longest`. */
 const remindMs = { first: 3_600_000, longest: 86_400_000 };
@@ -44,7 +44,9 @@ export function pauseBeforeRetry(local: CompensatingStep, { at, jitter }: Contex
   const failures = local.attempt - (local.from ?? 1) + 1;
   // A programming error may be mended within minutes, and no service has refused.
   const isHopeless = fault?.permanent === true && fault.type !== engineFaults.programmingError;
-  const growing = isHopeless ? retryPauseMs.longest : Math.min(retryPauseMs.longest, retryPauseMs.first * 2 ** Math.min(failures - 1, 20));
+  const growing = isHopeless
+    ? retryPauseMs.longest
+    : Math.min(retryPauseMs.longest, retryPauseMs.first * 2 ** Math.min(failures - 1, 20));
   const pause = Math.round(growing * jitter(local.generation));
   const { times, nextAt } = local.reminders ?? { times: 0, nextAt: at };
   const stuck = at >= nextAt && (times > 0 || failures >= stuckAfter || fault?.permanent === true);

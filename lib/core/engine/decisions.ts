@@ -46,7 +46,10 @@ export function carryOutAt(builder: TransitionBuilder, path: string, action: Rul
   else if (action.kind === 'raise') raise(builder, path, { ...action.fault, source: path });
 }
 
-/** Returns the path of the activity that the exception is about. A report may name one that is not open: then it is about the order. */
+/**
+ * Returns the path of the activity that the exception is about. A report may name an activity that is not open: then the exception is about
+ * the order.
+ */
 const placeOf = (builder: TransitionBuilder, { path, fault, reported }: Blocked): string =>
   reported && fault.source !== undefined && builder.activity(fault.source) ? fault.source : path;
 
@@ -65,7 +68,10 @@ const requestAgain = (builder: TransitionBuilder, path: string, afterSeconds: nu
 const hasFailedItself = (builder: TransitionBuilder, path: string): boolean =>
   builder.activity(path)?.awaitsPerson === true && builder.stepAt(path)?.mode === undefined;
 
-/** Ends the block, does the work, and then continues the other activities. `staysLate`: the late counts stay, as no step was decided about. */
+/**
+ * Ends the block, calls `work`, and then continues the other activities. `staysLate`: the late counts stay, because the decision is about
+ * no step.
+ */
 function goOn(builder: TransitionBuilder, path: string, work: () => void, staysLate = false): void {
   if (!staysLate) forgetLate(builder);
   unblock(builder, path);

@@ -24,7 +24,7 @@ export function askPerson(builder: TransitionBuilder, path: string, question: Fa
   builder.blockFor(path);
 }
 
-/** Propagates a fault: the children are canceled and closed first, then a handler is searched (WF). */
+/** Propagates a fault: the children are canceled and closed first, then the engine looks for a handler (WF). */
 export function propagateFault(builder: TransitionBuilder, path: string, fault: Fault): void {
   builder.fact({ type: 'FaultRaised', path, fault });
   fail(builder, path, fault);

@@ -22,8 +22,8 @@ export function isHandled(builder: TransitionBuilder, path: string, fault: Fault
 }
 
 /**
- * Whether an enclosing retry has used all its runs, and the workflow leaves unanswered steps to a person. The order
- * then blocks at once, with the last reply. Activities that clean up keep trying.
+ * Whether an enclosing retry has used all its runs, and the workflow leaves unanswered steps to a person. The order is
+ * then blocked at once, with the fault of the last reply. A step of an activity that cleans up is requested again.
  */
 export function isUsedUp(builder: TransitionBuilder, path: string, fault: Fault): boolean {
   const { onExhausted = 'error' } = builder.program.definition;

@@ -23,7 +23,7 @@ function* activityViolations(program: Program, state: State): Generator<string> 
     const parent = activity.parent ?? parentOf(path);
     if (parent !== undefined && !state.activities[parent]) yield `${path} is alive, but ${parent}, which waits for it, is not`;
     if (activity.reply && state.phase !== 'blocked' && state.phase !== 'suspended')
-      yield `${path} keeps an answer, but the order is neither blocked nor suspended`;
+      yield `${path} keeps a reply, but the order is neither blocked nor suspended`;
     if (activity.marked && state.phase !== 'suspended') yield `${path} keeps a mark, but the order is not suspended`;
     if (activity.awaitsPerson && state.phase !== 'blocked') yield `${path} has a fault for a person, but the order is not blocked`;
     if (activity.status === 'Faulting' && !activity.fault) yield `${path} is Faulting, but without a fault`;

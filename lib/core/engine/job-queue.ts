@@ -10,7 +10,7 @@ export class JobQueue {
     this.jobs.push(job);
   }
 
-  /** Adds a job before the others: it belongs to the present one. */
+  /** Adds a job before the others, because it belongs to the present job. */
   next(job: Job): void {
     this.jobs.unshift(job);
   }
@@ -28,7 +28,7 @@ export class JobQueue {
     return this.jobs.some((job) => job.do === 'startChild' && job.path === path);
   }
 
-  /** Skips children that were about to start, because the activity cancels its children and continues itself. */
+  /** Skips children that were about to start. The activity cancels all its children, and stays open itself. */
   skipChildrenOf(path: string): void {
     this.skipped.add(path);
   }

@@ -58,7 +58,10 @@ function startChild(builder: TransitionBuilder, path: string, start: Start): voi
   execute(builder, child);
 }
 
-/** Whether a custom activity has already run this child. Without `reruns`, a second run would reuse the keys of the first. */
+/**
+ * Whether a custom activity has already run this child; if not, notes that it runs now. Without `reruns`, a second run would reuse the keys
+ * of the first.
+ */
 function hasRun(builder: TransitionBuilder, path: string, child: string): boolean {
   const node = builder.node(path);
   if (!isCustom(node) || builder.behavior(path).repeats || runsAgain(node)) return false;
@@ -105,9 +108,11 @@ function lateUndone(builder: TransitionBuilder, path: string, closing: Closing):
   if (closing.result === 'Compensated' && !restartAfterReplacing(builder, path)) close(builder, path, { result: 'Canceled' });
 }
 
-/** Closes a composite whose handler has ended. The order continues behind it; a fault inside the handler propagates further up. */
+/**
+ * Closes a composite whose handler has ended. The order continues after the composite; a fault inside the handler propagates further up.
+ */
 function handled(builder: TransitionBuilder, path: string, child: string, closing: Closing): void {
-  // When branches close in the same instant, the last one is reported only after the handler has started. Its closing is ignored.
+  // When branches close in the same instant, the closing of the last branch arrives only after the handler has started. It is ignored.
   if (!builder.node(path).faultHandlers?.some((handler) => `${path}/${handler.do.name}` === child)) return;
   close(builder, path, closing.result === 'Faulted' || closing.result === 'Canceled' ? closing : succeeded());
 }

@@ -27,7 +27,7 @@ function wake(builder: TransitionBuilder, path: string): void {
   runJobs(builder);
 }
 
-/** Repeats each open step that the test finds due, unless it waits for a person. */
+/** Repeats each open step for which `isDue` is true, unless the step waits for a person. */
 export function repeatWhere(builder: TransitionBuilder, isDue: (local: StepState) => boolean): void {
   for (const [path, activity] of Object.entries(builder.state.activities)) {
     const step = stepOf(builder.node(path), activity);

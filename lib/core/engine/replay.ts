@@ -82,7 +82,7 @@ export class Replay {
     const node = nodeAt(this.program, path);
     this.closed.add(path);
     if (result === 'Succeeded') this.succeeds(path, node, fact.attemptId !== undefined, fact.output);
-    // Any other step is requested again under its key.
+    // The entry of any other step stays: its outcome is confirmed by another request under its key.
     else if (isRemote(node) && this.courses.get(path)?.isRefused) this.drop(path);
     if (node.activity === 'forEach') delete this.collected[path];
     this.note(path, { open: false });

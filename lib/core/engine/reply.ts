@@ -15,7 +15,9 @@ import { apply } from './verbs.ts';
 
 type Replied = Extract<Event, { type: 'replied' }>;
 
-/** Applies a reply to the step that requested it. One that was sent late counts only for a call, or as a late success (`lateSuccess`). */
+/**
+ * Applies a reply to the step that requested it. A reply that was sent late counts only for a call, or as a late success (`lateSuccess`).
+ */
 export function reply(builder: TransitionBuilder, event: Replied): void {
   const donePath = lateSuccess(builder, event);
   if (donePath !== undefined) return takeReply(builder, donePath, event.reply);
@@ -24,7 +26,7 @@ export function reply(builder: TransitionBuilder, event: Replied): void {
 
   const isStopped = builder.state.phase !== 'running';
   const step = builder.step(path);
-  // An order that is blocked or suspended changes no step. The deadline of the lookup then leads to the next one.
+  // An order that is blocked or suspended changes no step. The deadline of the lookup then leads to another lookup.
   if (step.mode === 'confirm' && isTooEarly(step, event))
     return isStopped ? undefined : builder.setStep(path, pausedUntil(step, builder.event.at, event));
   takeReply(builder, path, event.reply);
@@ -89,8 +91,8 @@ function requestedPath(builder: TransitionBuilder, requestId: string): string | 
 }
 
 /**
- * Returns the path of a step that any of its attempts has done, however late the reply. A late success counts in two
- * cases. First, if no later attempt can find out the outcome: the operation runs at most once, or the step is blocked
+ * Returns the path of the step that this reply reports as done, whichever attempt it answers and however late it is. A late
+ * success counts in two cases. First, if no later attempt can find out the outcome: the operation runs at most once, or the step is blocked
  * because its outcome is unknown. Second, if the order needs only the outcome: an undo, a confirmation, or a canceled
  * step.
  */
@@ -117,7 +119,10 @@ const isCalled = (builder: TransitionBuilder, path: string): boolean => {
   return isRemote(node) && node.agent === workflowsAgent;
 };
 
-/** Extends the wait for a step whose agent reports that it still works, up to the step's `longestSeconds`. */
+/**
+ * Extends the wait for a step whose agent reports that it still works: at most to `longestSeconds`, and to the time limits of the step and
+ * the order.
+ */
 export function extend(builder: TransitionBuilder, event: Extract<Event, { type: 'heartbeat' }>): void {
   const path = requestedPath(builder, event.requestId);
   if (path === undefined || builder.state.phase === 'blocked') return;

@@ -7,7 +7,7 @@ import { inputOf } from '#core/definition/program';
 import type { Attempt, Next } from './behavior.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 
-/** Carries out the verbs of a step that sends a request, or waits before it sends the next one. */
+/** Carries out the verbs of a step that sends a request, or waits before its next request. */
 export function sendRequests(
   builder: TransitionBuilder,
   path: string,

@@ -32,7 +32,7 @@ export function continueResuming(builder: TransitionBuilder, path: string): void
   undoNext(builder, path);
 }
 
-/** Closes a scope that a person has undone, as one whose handler has ended. */
+/** Closes a scope that a person has undone, with the result of a scope whose handler has ended. */
 function closeUndone(builder: TransitionBuilder, path: string): void {
   builder.replaceState(withoutOutputsIn(builder.state, `${path}/`));
   close(builder, path, { result: 'Succeeded' });

@@ -13,7 +13,7 @@ import { endSuspension } from './suspension.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 
 /**
- * Repeats the failed activity first, unless a late success has arrived. Then come the events recorded meanwhile, and
+ * Repeats the failed activity first, unless a late success has arrived. Then come the replies and signals recorded meanwhile, and
  * then the expired steps. If the activity fails again at once, the others still run as far as they can before the order
  * is blocked again.
  */
@@ -45,7 +45,10 @@ export function skipBlocked(builder: TransitionBuilder, path: string, given: Ski
   continueAll(builder, (local) => isToRepeat(builder, local));
 }
 
-/** Resumes a suspended order. It requests no overdue step again: the supervisor counts such a step, and its event repeats the request. */
+/**
+ * Resumes a suspended order. It requests no overdue step again: the supervisor counts such a step, and then sends the event that repeats
+ * the request.
+ */
 export function resume(builder: TransitionBuilder): void {
   endSuspension(builder);
   builder.continuesWhileBlocked = true;
@@ -76,7 +79,10 @@ export function endFromOutside(builder: TransitionBuilder, outcome: 'canceled' |
   givingUpBlocked(builder, () => endOrder(builder, outcome));
 }
 
-/** Ends the block of an order whose open work is given up. Replies that came during the block count as the work of their steps. */
+/**
+ * Ends the block of an order whose open work is given up. Replies that came during the block are applied: the work that they report is
+ * undone.
+ */
 export function givingUpBlocked(builder: TransitionBuilder, giveUp: () => void): void {
   const { blocked, activities } = builder.state;
   const waiting = Object.keys(activities).filter((path) => activities[path]?.awaitsPerson);

@@ -9,7 +9,7 @@ import { isAt } from './undo-pages.ts';
 
 /**
  * Ends the block of an order, cancels what is at work in an open scope around the blocked activity, and undoes what was done in it. Then
- * the scope closes, and the order goes on behind it. Activities outside of the scope keep their state.
+ * the scope closes, and the order goes on after it. Activities outside of the scope keep their state.
  */
 export function undoBlockedScope(builder: TransitionBuilder, scope: string): void {
   const { blocked, activities } = builder.state;

@@ -33,7 +33,7 @@ function awaits(builder: TransitionBuilder, path: string, name: string): boolean
 export function deliverSignals(builder: TransitionBuilder): void {
   for (const kept of builder.state.signals ?? []) {
     const waiting = Object.keys(builder.state.activities).find((path) => awaits(builder, path, kept.name));
-    // An activity that continues may have taken the next signal itself.
+    // An activity that continued meanwhile may have taken this signal itself.
     if (waiting === undefined || !builder.continues() || !builder.state.signals?.includes(kept)) continue;
     const next = builder
       .behavior(waiting)

@@ -11,8 +11,8 @@ import type { TransitionBuilder } from './transition-builder.ts';
 import { undoInput } from './undo-list.ts';
 
 /**
- * Returns a fault instead of an outcome that would make the state or the journal too large. Undefined if the outcome fits, or without a
- * byte budget (see `Inputs.byteBudget`).
+ * Returns a fault instead of an outcome of a behavior that would make the state or the journal too large. Undefined if the outcome fits, or
+ * without a byte budget (see `Inputs.byteBudget`).
  */
 export function refused(builder: TransitionBuilder, path: string, next: Next<unknown>): Next<unknown> | undefined {
   if (builder.byteBudget === undefined) return undefined;
@@ -34,7 +34,7 @@ export function refused(builder: TransitionBuilder, path: string, next: Next<unk
   return requested && raise(fault, { ...requested, attempt: requested.attempt - 1, phase: 'unknown', completeBy: builder.event.at });
 }
 
-/** Returns the fault or the question that this outcome says. */
+/** Returns the fault that this outcome raises, or the question that it asks. */
 function saidBy(next: Next<unknown>): Fault | undefined {
   if (next.verb === 'raise') return next.raise;
   return next.verb === 'ask' ? next.question : undefined;

@@ -19,8 +19,8 @@ import type { UndoPages } from './undo-pages.ts';
 import { numberedBytes, Sizes } from './value-sizes.ts';
 
 /**
- * One transition under construction: the state so far, the commands and facts, and the jobs that are left. It knows no
- * rule of the engine. The other modules of this folder are the rules, and change the transition through this class.
+ * One transition under construction: the state so far, the commands and facts, and the jobs that are left. It decides
+ * nothing. The other modules of this folder decide, and change the transition through this class.
  */
 export class TransitionBuilder {
   readonly program: Program;
@@ -128,7 +128,10 @@ export class TransitionBuilder {
     if (activity) this.put(path, { ...activity, ...change });
   }
 
-  /** Sets the local state of an activity; `undefined` leaves it. A reply that the activity has kept is applied now, and goes. */
+  /**
+   * Sets the local state of an activity; `undefined` keeps the present one. Drops the reply that the activity has kept, because the reply
+   * is applied now.
+   */
   setLocal(path: string, local: unknown): void {
     const { reply: _, ...activity } = this.activity(path) ?? { status: 'Executing' as const };
     this.put(path, local === undefined ? activity : { ...activity, local });
@@ -196,7 +199,7 @@ export class TransitionBuilder {
     this.jobs.clear();
   }
 
-  /** Returns the bytes of the state so far, as JSON. */
+  /** Returns the number of bytes of the state so far, as JSON. */
   bytes(): number {
     return this.sizes.ofState(this.state);
   }

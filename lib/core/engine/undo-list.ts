@@ -15,7 +15,10 @@ import { isRetried, withMemo } from './memory.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { isWithin } from './undo-pages.ts';
 
-/** Records a completed step with everything its undo needs. The undo list runs newest first (WSEHF, SAS). */
+/**
+ * Records a completed step with everything its undo needs. The undo list grows at its end, and is undone from there: newest first (WSEHF,
+ * SAS).
+ */
 export function noteDone(builder: TransitionBuilder, path: string, { generation, attempt }: StepState, output: Json | undefined): void {
   if (isRetried(builder.program, builder.state, path)) {
     const input = inputOf(builder.program, builder.subject, builder.state, path);
@@ -39,7 +42,7 @@ export function noteWhole(builder: TransitionBuilder, path: string): void {
   const input = undoInput(builder, path, null);
   if (input === undefined) return;
   const { undo = [] } = builder.state;
-  // A retry repeated the composite, but did none of its steps again: the entry keeps its place in the order.
+  // A retry repeated the composite, but did none of its steps again: the entry keeps its place in the undo list.
   if (undo.some((entry) => entry.path === path) && !undo.some((entry) => isWithin(entry.path, path) && isKnownDone(entry))) return;
   const { outcome, generation = firstGenerationOf(builder.subject) } = builder.state.memos?.[path] ?? {};
   const memo = { generation: outcome === 'undone' ? generation + 1 : generation, attempt: 1, outcome: 'done' } as const;
@@ -49,7 +52,10 @@ export function noteWhole(builder: TransitionBuilder, path: string): void {
   builder.set({ undo: [...others, { path, generation: memo.generation, ...input }] });
 }
 
-/** Records a step with an unknown outcome. It is confirmed before anything in its scope is undone. */
+/**
+ * Records a step with an unknown outcome, as the newest entry of the undo list. The outcome is confirmed before any older entry of the
+ * scope is undone.
+ */
 export function noteUnknown(builder: TransitionBuilder, path: string, local: StepState): void {
   const { generation, attempt } = local;
   // The input is stored now: when it is needed, the turn or the handler of this step may be gone.
@@ -77,7 +83,7 @@ export const canBeUndone = (builder: TransitionBuilder, path: string): boolean =
 /** Whether the step is known to be done. Its undo may still be impossible. */
 export const isKnownDone = ({ input, fault }: UndoEntry): boolean => input !== undefined || fault !== undefined;
 
-/** Evaluates the input of an undo at once, so that the values it reads need not be kept. Undefined without an undo. */
+/** Evaluates the input of an undo at once, so that the values it reads need not be kept. Undefined if the activity has no undo. */
 export function undoInput(builder: TransitionBuilder, path: string, output: Json): Pick<UndoEntry, 'input' | 'fault'> | undefined {
   const node = builder.node(path);
   if (!node.undo) return undefined;

@@ -1,7 +1,7 @@
 import { type Json, utf8Bytes } from '#core/data/json';
 import type { State } from '#core/data/state';
 
-/** The bytes that the number and the time add to a journal line, at most. */
+/** The most bytes that its number and its time add to a journal line. */
 export const numberedBytes = 40;
 /** The bytes of `,"activities":`, which stands between the parts of a state that `ofState` measures. */
 const beforeActivities = 14;
