@@ -54,13 +54,13 @@ export function startByAnnouncement(
   eventBus: EventBus,
 ): readonly Rule[] {
   return spec.schedules.flatMap(({ input }) =>
-    spec.startsAt === undefined
+    spec.startedBy === undefined
       ? []
       : [
           new Rule(scope, `Announced-${spec.name}`, {
             description: `Starts the ${spec.name} of Redress when it is announced`,
             eventBus,
-            eventPattern: { source: [eventSource], detailType: [spec.startsAt] },
+            eventPattern: { source: [eventSource], detailType: [spec.startedBy] },
             targets: [
               new LambdaFunction(target, {
                 event: RuleTargetInput.fromObject(input),

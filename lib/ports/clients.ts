@@ -1,7 +1,7 @@
 /** The registration of a client of the API: the channels that it may name, and those who may act for it. */
 export interface ClientRecord {
   readonly id: string;
-  /** Starts at 1 and rises by one with every write. It fences the writes. */
+  /** Starts at 1 and rises by one with every write. A write must follow the value that it has read. */
   readonly rev: number;
   readonly responseChannels: readonly string[];
   /** SQS sender ids that may send submissions on its behalf; `AROAEXAMPLEID:*` is every session of a role. */

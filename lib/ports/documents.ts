@@ -7,7 +7,7 @@ export interface Document {
   readonly collection: string;
   /** Sort key within its collection; at most 1,024 bytes. */
   readonly id: string;
-  /** Starts at 1 and rises by one with every write. It fences the writes. */
+  /** Starts at 1 and rises by one with every write. A write must follow the value that it has read. */
   readonly rev: number;
   readonly content: JsonObject;
   /** Milliseconds since 1970. From then on the store may remove the document. */
@@ -88,7 +88,7 @@ export const collections = {
   ruleSet: (hash: string) => `RULESET#${hash}`,
   /** The versions of a rule, the newest first. */
   rule: (id: string) => `RULE#${id}`,
-  /** The number of times that rules were asked and acted, in shards. */
+  /** The figures of the rules, in shards. */
   ruleCounts: 'RULE-COUNTS',
   /** The outcomes of a rule's last actions. The id is that of the rule. */
   ruleOutcomes: 'RULE-OUTCOMES',
@@ -128,6 +128,6 @@ export const collections = {
   auditDigests: `${auditPrefix}DIGESTS`,
   /** The entries of a day as its digest lists them, in parts. */
   auditDigestParts: (day: string) => `${auditPrefix}DIGEST#${day}`,
-  /** Reads that the audit already has, by person, order and quarter of an hour. */
+  /** Reads that the audit already has, by person, target and quarter of an hour. */
   auditedReads: (day: string) => `${auditPrefix}READS#${day}`,
 } as const;

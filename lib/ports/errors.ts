@@ -1,6 +1,6 @@
 import type { OrderRecord } from './records.ts';
 
-/** Another host, or a person, holds the lease of this instance. The message names neither: a client may read it (LOCK). */
+/** Another host, or a person, holds the lease of this instance. The message names neither: a client may read it (F-15). */
 export class InstanceLockedError extends Error {
   override readonly name = 'InstanceLockedError';
   readonly orderId: string;
@@ -96,7 +96,7 @@ export class StoreUnavailableError extends Error {
   }
 }
 
-/** Whether an error must stop the host, so that a handler of errors may not continue after it. */
+/** Whether an error must stop the host, so that no code may catch it and continue. */
 export const isFatal = (error: unknown): boolean => error instanceof Error && 'fatal' in error && error.fatal === true;
 
 /** The store will never accept this write: the item is too large or malformed. The store wrote nothing. */

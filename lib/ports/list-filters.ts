@@ -13,7 +13,7 @@ export interface ListFilters<Index extends string = string> {
   readonly indexes: readonly ListIndexFilters<Index>[];
   /** Filters that limit the range of every index. */
   readonly ranges: readonly string[];
-  /** Filters that need another filter, with that filter's name. A call with the first one alone is refused. */
+  /** The filters that need another filter, each with the name of the other one. A call with only the former is refused. */
   readonly needs: { readonly [filter: string]: string };
 }
 
@@ -57,7 +57,7 @@ type ExceptionIndex = 'alike' | 'byDay';
 export const exceptionList: ListFilters<ExceptionIndex> = {
   call: 'GET /exceptions',
   filters: ['fingerprint', 'class', 'type', 'workflow', 'step', 'state', 'tag', 'since', 'until'],
-  // For a class, a type, or a workflow with a step, the groups of exceptions give the fingerprints to read, up to twenty.
+  // For a class, a type, or a workflow with or without a step, the groups of exceptions give the fingerprints to read, up to twenty.
   indexes: [
     { index: 'alike', serves: ['fingerprint', 'state'] },
     { index: 'alike', serves: ['fingerprint'] },

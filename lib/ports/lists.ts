@@ -1,6 +1,6 @@
 import { hashOf } from './records.ts';
 
-/** Each document has at most one entry in a list of each index. */
+/** An index of lists. Each document has at most one entry in a list of each index. */
 export type ListIndex = 'A' | 'B' | 'C';
 
 /** A list of documents in the order of their sort keys. */

@@ -144,9 +144,9 @@ export const Undone = z.object({
   type: z.literal('undone'),
   orderId: id,
   path: id,
-  /** The time of its undo: milliseconds since 1970. Absent in messages of an older process. */
+  /** The time at which the step was undone: milliseconds since 1970. Absent in messages of an older process. */
   undoneAt: z.int().optional(),
-  /** The number of earlier searches for the orders that have read it. Absent: none. */
+  /** The number of earlier searches for the orders that have read those objects. Absent: none. */
   looks: z.int().min(1).optional(),
 });
 export type Undone = z.infer<typeof Undone>;

@@ -65,7 +65,7 @@ export const subjectOf = ({ orderId, body: order, firstGeneration }: OrderRecord
 
 export type Outcome = 'completed' | 'compensated' | 'rejected' | 'canceled' | 'terminated';
 
-/** Reason for the next deadline. Only `step` and `claim` count as failures when they pass. */
+/** Reason for the next deadline. Only a deadline of a `step` or a `claim` counts as a failure when it passes. */
 export interface DueFor {
   readonly kind:
     | 'unclaimed'
@@ -95,11 +95,13 @@ export interface DueFor {
   /** The time since which the step waits, if an outage of the service or unread replies explain its lateness: milliseconds since 1970. */
   readonly waitingSince?: number;
   /**
-   * The time at which the first timer ends, rules about times are to be asked, or a step of another agent is late, beside a step or claim
-   * that may be late: milliseconds since 1970.
+   * The earliest time at which a timer ends, rules about times are to be asked, or a step of another agent is late. It accompanies a step
+   * or claim that may be late. Milliseconds since 1970.
    */
   readonly wakeAt?: number;
-  /** By agent: the supervisor has put off its late steps, which wait since then, until a time. Both: milliseconds since 1970. */
+  /**
+   * For each agent whose late steps the supervisor has put off: until when, and since when these steps wait. Both: milliseconds since 1970.
+   */
   readonly putOff?: { readonly [agent: string]: { readonly until: number; readonly waitingSince: number } };
 }
 
@@ -211,9 +213,9 @@ export interface StateRecord {
   readonly rev: number;
   /** Rises by one with each claim and each reset. Together with `rev` it fences every write. */
   readonly epoch: number;
-  /** Id of the host that claimed the order, until the order is finished or reset (SAS). */
+  /** Id of the host that claimed the order, until the order is finished or reset (F-12). */
   readonly lockedBy: string | null;
-  /** Deadline of the current work (SAS): milliseconds since 1970. */
+  /** Deadline of the current work (F-12): milliseconds since 1970. */
   readonly completeBy: number | null;
   readonly processState: ProcessState;
   readonly outcome: Outcome | null;
@@ -239,7 +241,7 @@ export interface StateRecord {
   /** Time left for the current work while the order is suspended; else null. */
   readonly remainingMs: number | null;
   readonly fault: FaultSummary | null;
-  /** Lease of the instance: its holder, a host or a person, and with `heldUntil` its end (LOCK). */
+  /** Lease of the instance: its holder, a host or a person, and with `heldUntil` its end (F-15). */
   readonly heldBy: string | null;
   readonly heldUntil: number | null;
   /** The exact next deadline. */

@@ -97,8 +97,8 @@ export interface Intent {
 /** Log of intents to call services that are not idempotent. Agents may write only this and the circuit breakers. */
 export interface IntentLog {
   /**
-   * Records the intent unless its key has one. `recorded`: this request alone may have the effect. It calls `withdraw()` if it was not
-   * sent after all. `refused` names the recorded request: perhaps this same request, delivered twice.
+   * Records the intent unless its key has one. `recorded`: this request alone may have the effect. The agent calls `withdraw()` if the
+   * request was not sent after all. `refused` names the recorded request: perhaps this same request, delivered twice.
    */
   recordIntent(
     intent: Intent,
@@ -142,8 +142,8 @@ export interface Store extends IntentLog, Breakers, Documents, Tallies, OrderFig
   /** Returns ids from a shard of the worklist with a time up to `until`, oldest first. They are candidates: the record decides. */
   due(worklist: 'due' | 'error', shard: number, until: number, limit: number): Promise<readonly string[]>;
   /**
-   * Returns orders that the worklist may have missed: `limit` orders are examined, after the position `after`. The page has every
-   * examined order that is not finished, and every one with a deadline; it may have others too, or none.
+   * Returns orders that the worklist may have missed: `limit` orders are examined, after the position `after`. The page has every examined
+   * order that is not finished, and every one with a deadline; it may also have others, or be empty.
    */
   sweep(after: string | undefined, limit: number): Promise<SweepPage>;
 

@@ -64,13 +64,13 @@ export interface TaskRecord {
   /** The fault, without secrets. Absent for a question. */
   readonly fault?: FaultSummary;
   readonly question?: { readonly text: string; readonly schema: JsonObject | null; readonly details?: Json };
-  /** The people who should take it, and what a rule tells them. */
+  /** The people who should take the task, and what a rule tells them. */
   readonly group?: string;
   readonly text?: string;
   /** The reminders, as in `People`. Absent if neither its workflow nor its question has set them. */
   readonly every?: number;
   readonly escalateTo?: readonly string[];
-  /** The person who has claimed it. Absent if nobody has. */
+  /** The person who has claimed the task. Absent if nobody has. */
   readonly assignee?: string;
   readonly claimedAt?: number;
   /** The number of reminders so far. Absent: none. */
@@ -82,7 +82,8 @@ export interface TaskRecord {
   /** The number of times that the task was handed to the next group, and that group. Absent: never. */
   readonly escalation?: { readonly level: number; readonly to: string | null };
   /**
-   * The last time at which a rule handed it to other people, and the number of the exception about which the rule decided. Absent: never.
+   * The last time at which a rule handed the task to other people, and the number of the exception about which the rule decided. Absent:
+   * never.
    */
   readonly handed?: { readonly at: number; readonly exception: number };
   /** The comments, the oldest first, at most `taskLimits.commentsMax`. Absent: none. */
@@ -92,7 +93,7 @@ export interface TaskRecord {
   /** Rules about such an exception that did not act (F-144). */
   readonly candidates?: readonly CandidateRule[];
   readonly resolution?: TaskResolution;
-  /** Absent if the kind of the instruction is not verified. */
+  /** The verdict. Absent before the resolution, and if its kind of instruction gets no verdict. */
   readonly verified?: TaskVerdict;
   /** The previous task, whose instruction did not help, and the next task, which the later failure opened. */
   readonly previousTaskId?: string;

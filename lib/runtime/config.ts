@@ -95,7 +95,7 @@ export interface Config {
     readonly credential: string;
     /** The only hosts to which webhooks are sent, some with a port. The host of `url` is one of them. */
     readonly hosts: readonly string[];
-    /** The topic of SNS of groups that have no destination of their own, and of destinations that name none. */
+    /** The topic of SNS of groups that have no destination of their own, and of destinations that name no topic. */
     readonly topicArn: string | undefined;
   };
   /** The address of the console in messages, without a slash at its end. */

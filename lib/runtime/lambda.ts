@@ -63,7 +63,7 @@ export function inLambda({ app, create, environment, print = toLog }: LambdaOpti
   handler().catch((error: unknown) => telemetry.log('error', 'function does not start', { error }));
 
   return async (event, { getRemainingTimeInMillis, awsRequestId }) => {
-    // An instance has one run at a time.
+    // An instance of a Lambda function handles one event at a time.
     run = { awsRequestId, ...traceOf(environment) };
     const { handle, services } = await handler();
     const ending = new AbortController();

@@ -17,7 +17,7 @@ export interface QueueSource {
   readonly concurrency: number;
   /** The visibility timeout on one machine. On AWS, `hiddenMs` gives it. */
   readonly visibilityMs: number;
-  /** Failed deliveries before the message goes to the dead-letter queue. */
+  /** The number of deliveries without success after which the queue itself moves a message to its dead-letter queue. */
   readonly maxReceiveCount: number;
 }
 
@@ -55,8 +55,8 @@ export interface FunctionSpec {
   readonly environment: { readonly [name: string]: string };
   readonly sources: readonly QueueSource[];
   readonly schedules: readonly Schedule[];
-  /** An announcement that starts it on AWS, between the starts by its schedule. */
-  readonly startsAt?: DetailType;
+  /** An announcement that starts the function on AWS, between the starts by its schedule. */
+  readonly startedBy?: DetailType;
   readonly trigger: 'http' | 'queue' | 'schedule';
   /** The longest time of one run. */
   readonly timeoutMs: number;
@@ -204,7 +204,7 @@ const bulkFunction: FunctionSpec = {
   name: 'bulk',
   file: 'bulk',
   schedules: [{ input: { task: 'bulk' }, everyMs: 'supervisor period' }],
-  startsAt: 'Bulk Run Waiting',
+  startedBy: 'Bulk Run Waiting',
   trigger: 'schedule',
   timeoutMs: runs.bulkMs,
   stopsIn: 1,

@@ -65,7 +65,10 @@ const withProperties = (pattern: RegExp): RegExp => (pattern.source.includes('\\
 
 const keysMark = 'redress:keys';
 
-/** Marks the schemas of keys. zod hides their types in a closure, but registers each type whose schema has an unknown keyword. */
+/**
+ * Marks the schemas of property names (keys). zod hides their types in a closure, but registers each type whose schema has an unknown
+ * keyword.
+ */
 function withMarkedKeys(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(withMarkedKeys);
   if (!isObject(schema)) return schema;

@@ -16,9 +16,9 @@ interface Batch<T> {
 }
 
 /**
- * Handles the groups of a batch independently; the failure policy decides about each failed message. New messages are handled
- * first, all in parallel. Redelivered messages may have crashed a process, so they begin one after the other. After a recent
- * outage they are handled like new ones.
+ * Handles the groups of records in a batch independently; the failure policy decides about each failed message. New messages are handled
+ * first, all in parallel. Redelivered messages may have crashed a process, so they begin one after the other. After a recent outage,
+ * redelivered messages are handled like new ones.
  */
 export async function inGroups<T>(
   event: SQSEvent,
@@ -56,7 +56,10 @@ export async function inGroups<T>(
   );
 }
 
-/** Handles records together. If the handler fails on the content of one, handles each alone to find that one. Returns those to redeliver. */
+/**
+ * Handles records together. If the handler fails on the content of a record, handles each record alone to find it. Returns the records to
+ * redeliver.
+ */
 async function atOnce<T>(group: T, records: readonly SQSRecord[], batch: Batch<T>): Promise<readonly Delivery[]> {
   if (records.length === 0) return [];
   const { handle, failurePolicy, outages } = batch;
@@ -88,7 +91,7 @@ export const oneByOne = (
     ports,
   );
 
-/** Handles every record independently and has each failed one redelivered. For messages that the failure policy has given up already. */
+/** Handles every record independently and has each failed one redelivered, for messages that the failure policy has already given up. */
 export async function redeliverFailed(
   event: SQSEvent,
   handle: (record: SQSRecord) => Promise<void>,

@@ -13,7 +13,7 @@ import { logDelivery } from './log-fields.ts';
 import { secretsOfMessage } from './message-secrets.ts';
 import { requeue, waitedProblem } from './requeue.ts';
 
-/** A message that could not be handled. `begun`: the attempt was counted before it was made. */
+/** A message that could not be handled. `begun`: its attempt, if that was counted before it was made. */
 export interface FailedMessage {
   readonly delivery: Delivery;
   readonly error: unknown;
@@ -112,7 +112,7 @@ function dropped({ delivery, error }: FailedMessage, ports: DecidePorts): false 
   return false;
 }
 
-/** Logs failures of `work`. The fate of the message is decided by now, so they must not cause a redelivery. */
+/** Logs a failure of `work` instead of throwing it: the failure must not change what happens to the message. */
 export async function ifPossible({ messageId, queue }: Delivery, work: () => Promise<unknown>, telemetry: Telemetry): Promise<void> {
   try {
     await work();

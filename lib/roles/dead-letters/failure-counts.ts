@@ -15,7 +15,7 @@ export interface FailureCount {
   readonly failures: number;
 }
 
-/** A failure count as read, with its fence. */
+/** A failure count as read, with the `rev` that the next write must give. */
 export interface StoredFailureCount {
   readonly rev: number;
   readonly count: FailureCount | undefined;
@@ -57,12 +57,16 @@ const correctionsMax = 4;
 const correctionPauseMs = 100;
 
 /**
- * Returns the rev with which a count begins. A success removes the count, and the next failure begins another one: with the same rev, a writer
- * that has read the removed one would overwrite it. Fewer than a thousand writes follow within a millisecond.
+ * Returns the rev with which a count begins. A success removes the count, and the next failure begins another one. If both began with the
+ * same rev, a writer that has read the removed count could overwrite the new one. A count gets fewer than a thousand writes in a
+ * millisecond, so its revs stay below that of a later count.
  */
 const firstRev = (now: number): number => now * 1000;
 
-/** Error of an attempt that has begun. The process replaces or removes it after the attempt, unless it crashes. */
+/**
+ * Error text of an attempt that has begun. After the attempt, the process replaces this text or removes the attempt, unless the process
+ * crashes.
+ */
 export const noResult = 'Processing began, and no result was reported.';
 
 interface CountPorts {

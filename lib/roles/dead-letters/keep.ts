@@ -72,7 +72,8 @@ export function createDeadLettering({ app, store, queues, publisher, clock, tele
     const envelope = await opened(poisonIn(delivery.body, queue));
     const givenUp = envelope && (await wasGivenUp(queue, delivery.body, store)) ? envelope : undefined;
     const poison = givenUp ?? (await redriven(delivery, queue));
-    // A message that was only delivered too often met an outage. Its step is requested again, or its order may still be accepted.
+    // A message that was delivered too often, but has few counted failures, has met an outage. Its sender is not notified: the step is
+    // requested again, or the order may still be accepted.
     const isJudged = givenUp !== undefined || poison.failures > policy.maxFailures;
     const kept = await keep(deadLetterOf(poison, { at: clock.now(), keepsSender: policy.logsSender }));
     if (isJudged || (await isFirst(kept))) await publishAlert(publisher, alertAbout(kept));

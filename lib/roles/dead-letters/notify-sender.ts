@@ -73,7 +73,7 @@ async function notifyScheduler(agent: string, poison: Poison, deadLetter: string
 const mayBeDone = ({ attempts, failures }: Poison): boolean =>
   failures > attempts.length || attempts.some(({ nothingDone }) => !nothingDone);
 
-/** Notifies a client on its registered response queue. Requires a registered sender, and an order that was not stored after all. */
+/** Notifies a client on its registered response queue. Requires a registered sender. Sends nothing if the order was stored after all. */
 async function notifyClient({ body, senderId }: Poison, { store, queues, clock }: NotifyPorts): Promise<void> {
   const { data: submitted } = Submitted.safeParse(messageFieldsIn(body));
   if (!submitted || senderId === undefined) return;

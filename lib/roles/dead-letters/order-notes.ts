@@ -14,7 +14,9 @@ interface Ports {
   readonly clock: Clock;
 }
 
-/** Notes normally wait for the order's next write. This many trigger a wake-up, because the order may have no further write. */
+/**
+ * Notes normally wait for the order's next write. This many waiting notes trigger a wake-up, because the order may have no further write.
+ */
 const notesMax = 20;
 
 /**

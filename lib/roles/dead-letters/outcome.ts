@@ -27,13 +27,13 @@ export interface FailurePolicyPorts extends HandOverPorts {
   readonly random?: () => number;
 }
 
-/** Failure policy: it decides about failed messages and counts their failures (PM). */
+/** Failure policy: it decides about failed messages and counts their failures (F-109, F-111). */
 export interface FailurePolicy {
   /** Reads the failure count of the message's conversation. */
   counts(delivery: Delivery): Promise<StoredFailureCount>;
   /**
-   * Counts an attempt before it is made. Resolves to undefined if too many have failed: the message is then dead-lettered. Rejects while
-   * another attempt of the conversation may still succeed.
+   * Counts an attempt before it is made. Resolves to undefined if too many attempts have failed: the message is then dead-lettered. Rejects
+   * while another attempt of the conversation may still succeed.
    */
   begin(delivery: Delivery, counts: StoredFailureCount): Promise<StartedAttempt | undefined>;
   succeeded(delivery: Delivery, begun?: StartedAttempt): Promise<void>;
@@ -52,7 +52,8 @@ export function createFailurePolicy(ports: FailurePolicyPorts): FailurePolicy {
     async begin(delivery, counts) {
       const { maxFailures } = policyOf(channelOf(delivery.queue), app.channels);
       const isOver = ({ count }: StoredFailureCount): boolean => (count?.failures ?? 0) > maxFailures;
-      // The count was read before others of the batch had their turns. An attempt in it may have ended since then, without a failure.
+      // The count was read before other messages of the batch were handled. An attempt that it contains may have ended since then, without
+      // a failure.
       const found = isOver(counts) ? await failureCounts.read(delivery) : counts;
       const { count } = found;
       const at = clock.now();
@@ -87,7 +88,10 @@ export function createFailurePolicy(ports: FailurePolicyPorts): FailurePolicy {
   };
 }
 
-/** After a crash, a message may be redelivered so much earlier than its visibility timeout after the recorded start of its attempt. */
+/**
+ * The visibility timeout of a message begins before the recorded start of its attempt. So an attempt counts as over this long before a
+ * timeout that begins at the recorded start would end.
+ */
 const marginMs = 5_000;
 
 /** Returns the number of attempts that may still be running. */

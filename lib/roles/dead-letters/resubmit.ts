@@ -127,7 +127,10 @@ async function mark(
     : { outcome: 'not-found' };
 }
 
-/** Removes the recorded action after a refusal, so that the operator can act again at once. If this write fails, the operator can after half a minute. */
+/**
+ * Removes the recorded action after a refusal, so that the operator can act again at once. If this write fails, the operator can act again
+ * after half a minute.
+ */
 async function unmark(marked: Document, message: DeadLetter, { audit }: Treatment, { store }: HandlingPorts): Promise<void> {
   const { handling: _, ...rest } = message;
   const unmarked = { ...marked, rev: marked.rev + 1, content: deadLetterDocument(rest).content };

@@ -25,7 +25,7 @@ type StepMessage = Exclude<Fitting, { type: 'submission' | 'wake-up' | 'cancel' 
  * Returns objections unless an order still waits for the message. An agent must not serve an obsolete request: its effect could
  * occur after its compensation.
  */
-export function objectionsTo(queue: string, message: Fitting, loaded: Loaded | undefined, at: At): Objections {
+export function objectionsTo(queue: string, message: Fitting, loaded: Loaded | undefined, at: ObjectionContext): Objections {
   if (message.type === 'submission') return none;
   if (!loaded) return because(`Order ${message.orderId} does not exist or cannot be read. Discard the message.`);
   if (message.type === 'wake-up' || message.type === 'cancel') return none;
@@ -39,7 +39,7 @@ export function objectionsTo(queue: string, message: Fitting, loaded: Loaded | u
   return { problems: problemsOfOutput(awaited, message, at.definitions), reasons: [] };
 }
 
-interface At {
+interface ObjectionContext {
   readonly now: number;
   readonly definitions: Definitions;
 }

@@ -9,10 +9,10 @@ import { type ExceptionGroup, exceptionGroups } from '#roles/exceptions/groups';
 import { readableOrder } from '#roles/scheduler/load';
 import { listTasks } from '#roles/tasks/list';
 
-/** Alike exceptions of a workflow, how people have resolved them, and what that proposes. */
+/** Alike exceptions of a workflow, how people have resolved them, and the change of the workflow that this suggests. */
 export interface ExceptionCluster {
   readonly group: ExceptionGroup;
-  /** The ways of resolving, the one that passed most often first. */
+  /** The ways of resolving, the one that has helped most often first. */
   readonly ways: readonly Way[];
   readonly proposed: Proposed;
 }
@@ -26,7 +26,7 @@ interface Ports {
 const resolutionsMax = 100;
 /** The largest number of failed orders that are compared with as many orders without an exception, to find a condition. */
 const comparedMax = 25;
-/** Pages of finished orders in which those without an exception are looked for. */
+/** The number of pages of finished orders that are searched for orders without an exception, and the size of a page. */
 const [pagesMax, pageMax] = [4, 100];
 
 /** Returns a page of a workflow's clusters, those with the most open exceptions first. `more`: whether further clusters follow. */
@@ -62,7 +62,10 @@ async function clusterOf(group: ExceptionGroup, now: number, ports: Ports): Prom
   return { group, ways, proposed: propose(group, ways, { program, catalog: ports.definitions.catalog }, orders) };
 }
 
-/** Returns the verified resolution of a task; nothing if it is not verified yet, or if its kind of instruction never is. */
+/**
+ * Returns the verified resolution of a task; nothing if its verdict is not known yet or is `void`, or if its kind of instruction never gets
+ * one.
+ */
 function resolvedBy({ orderId, resolution, verified, openedAt }: TaskRecord): readonly Resolved[] {
   const instruction: JsonObject | undefined = resolution?.instruction;
   if (!resolution || !instruction || verified === undefined || verified === 'running' || verified === 'void') return [];
@@ -71,7 +74,7 @@ function resolvedBy({ orderId, resolution, verified, openedAt }: TaskRecord): re
 
 const noOrders: Orders = { failed: [], good: [] };
 
-/** Reads the orders in which a condition is sought. Only the way `skip` needs one: the step is then left out under that condition. */
+/** Reads the orders in which a condition is sought. Only the way `skip` needs a condition, under which the step is left out. */
 async function comparedOrders(workflow: string, way: Way | undefined, ports: Ports): Promise<Orders> {
   if (way?.instruction.kind !== 'skip') return noOrders;
   const failed = [...new Set(way.uses.map(({ orderId }) => orderId))].slice(0, comparedMax);

@@ -6,13 +6,13 @@ import type { ListPosition, Store } from '#ports/store';
 import { migrated } from '#roles/repair/migrated';
 import { loadOrder } from '#roles/scheduler/load';
 
-/** Whether the history of one order fits another version of its workflow. */
+/** The comparison of one order's history with another version of its workflow. */
 export interface CheckedHistory {
   readonly head: Pick<StateHead, 'orderId' | 'workflow' | 'processState' | 'outcome'>;
   readonly fits: boolean;
   /** A sentence about the first thing that does not fit. */
   readonly reason?: string;
-  /** The activity that it is about. */
+  /** The activity that the reason is about. */
   readonly path?: string;
 }
 

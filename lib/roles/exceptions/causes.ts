@@ -55,7 +55,7 @@ export function opened(
   at: number,
 ): Opened | undefined {
   const { causes = 0, open = [] } = head;
-  // An order in Error always has its cause.
+  // Only a failing undo may go without a cause: an order in Error always has one.
   if (cause.isUndo && open.length >= openCausesMax) return undefined;
   const seq = causes + 1;
   const asks = isQuestion(cause.fault) || cause.isTaskAlone === true;
@@ -124,7 +124,7 @@ export interface PersonsDecision {
   readonly reason: string;
   /** The instruction, without secrets. */
   readonly instruction: JsonObject & { readonly kind: string };
-  /** The solution that gave it, or that was made of it. */
+  /** The solution that gave the instruction, or that was made of it. */
   readonly solution?: UsedSolution;
   /** The tasks that rules and the monitor have opened stay open. */
   readonly leavesTasks?: true;
@@ -193,7 +193,7 @@ export function exceptionFor(
   };
 }
 
-/** Returns the fingerprint of a cause. Above the limit of fingerprints, its record has the common one instead. */
+/** Returns the fingerprint of a cause. Above the limit of fingerprints, the record of its exception has the common fingerprint instead. */
 export const exceptionFingerprintOf = ({ workflow }: Pick<Head, 'workflow'>, { fault }: Pick<Cause, 'fault'>): string =>
   exceptionFingerprint({ workflow: workflow.name, path: fault.source ?? null, fault });
 
@@ -249,7 +249,7 @@ const summaryOf = ({ type, class: faultClass, message, path, data }: ExceptionRe
 /** The type of the exception of an order that has read what another one has undone. */
 export const inconsistencyFault = 'Inconsistent';
 
-/** Faults whose effect may exist: a person must find out before anything else. */
+/** Faults after which the effect of the step may exist: a person must find that out before anything else. */
 const unknown: ReadonlySet<string> = new Set(['InvalidReply', 'OutcomeUnknown']);
 
 function kindOf({ type }: Cause['fault'], isUndo: true | undefined): TaskKind {

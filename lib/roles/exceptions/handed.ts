@@ -19,7 +19,7 @@ export async function handingOf(entry: Handed, read: Read): Promise<readonly Rec
   return (await read(news)) ? [handed] : [{ document: news, loadedRev: 0 }, handed];
 }
 
-/** Returns the task as the new group gets it. Its reminders begin again. `dueSeconds` defaults to the time of the former group. */
+/** Returns the task as the new group gets it. Its reminders begin again. `dueSeconds` defaults to the time that the former group had. */
 function handedTask({ escalation: _, ...task }: TaskRecord, { at, exception, group, text, dueSeconds }: Handed): TaskRecord {
   const dueAt = at + (dueSeconds === undefined ? task.dueAt - (task.handed?.at ?? task.openedAt) : dueSeconds * 1000);
   return {

@@ -35,8 +35,8 @@ export const fingerprintsMax = 500;
 export const otherFingerprint = 'other';
 
 /**
- * Stores what an outbox entry says about a cause. A repetition changes nothing. `reference`: that of the order, for lists. It
- * is not part of the entry, which every write of the order would have to carry.
+ * Stores what an outbox entry says about a cause. A repetition changes nothing. `reference`: the client's reference of the order, for
+ * lists. The entry does not contain it, because every write of the order carries its outbox entries.
  *
  * @throws Error if the entry must be stored again later.
  */
@@ -162,7 +162,7 @@ async function closingOf(entry: Closing, read: Read): Promise<readonly RecordWri
   return writes;
 }
 
-/** Returns the write of a verdict. The first one counts. */
+/** Returns the write of a verdict. A later verdict about the same task changes nothing. */
 async function verdictOf(
   { orderId, submittedAt, seq, at, verdict, nextTaskId }: Extract<CauseEntry, { kind: 'verified' }>,
   read: Read,
@@ -212,11 +212,13 @@ function earlyClosingFor(
   return [{ document: earlyClosing(place, rev + 1, submittedAt, closing), loadedRev: rev }];
 }
 
-/** Fingerprints that this process has seen below the limit, with their collection: each costs one read and one write a day. */
+/**
+ * Fingerprints that this process knows to be below the limit, with their collection. So each needs one read, and at most one write, a day.
+ */
 const seen = new WeakMap<Store, Set<string>>();
 const seenMax = 5000;
 
-/** Gives an exception the common fingerprint if its workflow has too many of them today. */
+/** Gives an exception the common fingerprint if its workflow has too many fingerprints today. */
 async function limited(exception: ExceptionRecord, store: Store): Promise<ExceptionRecord> {
   const { workflow, fingerprint, at } = exception;
   if (!countsMessage(exception)) return exception;

@@ -58,7 +58,7 @@ const nameOf = (subject: AgendaSubject): string => {
   }
 };
 
-/** Returns the entry that tells people of a new task. The write that opens the task puts it first. */
+/** Returns the entry that tells people of a new task. It is written before the task itself. */
 export const newTaskEntry = ({ openedAt }: Pick<TaskRecord, 'openedAt'>, place: Pick<Document, 'collection' | 'id'>): Document =>
   agendaDocument(openedAt, { what: 'task', collection: place.collection, id: place.id, isNew: true });
 
@@ -70,7 +70,7 @@ export interface Agenda {
   put(at: number, subject: AgendaSubject): Promise<void>;
   remove(entry: Pick<AgendaEntry, 'document'>): Promise<void>;
   /**
-   * Moves an entry to another time. At its own time (the clock has gone back), it stays. After a crash there may be two: the record
+   * Moves an entry to another time. At its own time (the clock has gone back), it stays. After a crash there may be two entries: the record
    * decides.
    */
   move(entry: AgendaEntry, at: number): Promise<void>;

@@ -133,7 +133,7 @@ async function sendNotice(
   const nextAt = looksAt(notice);
   await agenda.put(nextAt, { what: 'notice', group, key });
   const next = { ...document, rev: document.rev + 1, content: { ...document.content, notice: { ...notice } } };
-  // The message is part of the write that counts it: neither is without the other.
+  // The message is part of the write that counts it: neither is stored without the other.
   const { outcome } = await store.putDocument(next as Document, document.rev, [...deliveries, ...entries]);
   if (outcome === 'refused') return 'lost';
   await agenda.remove(entry);

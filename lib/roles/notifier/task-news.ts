@@ -24,12 +24,12 @@ export interface TaskNewsOptions extends GroupPorts {
   readonly reminderMs: number;
 }
 
-/** A task may be missing because the write that opens it puts its entry first. */
+/** A task may be missing, because its entry is written before the task itself. */
 const missing = { lookEveryMs: 60_000, dropAfterMs: 86_400_000 } as const;
 
 /**
- * Looks at the task of an agenda entry. Returns what its people should hear; undefined if there is nothing to tell. `done` ends the entry,
- * after the news is stored.
+ * Looks at the task of an agenda entry. Returns what its people should hear, without `news` if there is nothing to tell. `done` removes or
+ * moves the entry, after the news is stored.
  */
 export async function newsOf(
   entry: TaskEntry,
@@ -79,8 +79,8 @@ async function openedNews(task: TaskRecord, { subject }: TaskEntry, options: Tas
 }
 
 /**
- * Counts a reminder in its task, then announces it. After a crash between the two, the entry is still there, and announces it again under
- * the same id.
+ * Counts a reminder in its task, then announces it. After a crash between the two, the entry is still there, and the next pass announces
+ * the reminder again under the same id.
  */
 async function remind(
   task: TaskRecord,

@@ -3,7 +3,7 @@ import { queueNames, timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
 import type { TaskRecord } from '#ports/tasks';
 
-/** The group of tasks that name none. */
+/** The group of tasks that name no group. */
 export const usualGroup = 'operators';
 /** The group that is notified of the tasks of an empty group. */
 const adminsGroup = 'admins';

@@ -3,7 +3,7 @@ import { kindOf, type OrderInstruction } from '#core/instructions/index';
 import type { Judged } from '#core/instructions/kind';
 import type { Signal } from './instruction.ts';
 
-/** Returns the event that a feasible instruction or signal is to an order that has begun. */
+/** Returns the event with which a feasible instruction or signal reaches an order that has begun. */
 export function contentOf(given: OrderInstruction | Signal, order: Pick<Judged, 'program' | 'state' | 'subject' | 'past'>): EventContent {
   if (given.kind === 'signal') return { type: 'signaled', name: given.name, payload: given.payload };
   return kindOf(given).event?.(order, given) ?? { type: 'instructed', instruction: withoutAuthor(given) };

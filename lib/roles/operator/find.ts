@@ -34,7 +34,7 @@ export async function onOrder<T>(given: Given, orders: Orders, decide: (find: Fi
       return await decide(find);
     } catch (error) {
       if (!(isDamage(error) || error instanceof InvariantError)) throw error;
-      // The reason of a refused rebuild explains damage, but not an invariant.
+      // An InvariantError is kept: the reason of a refused rebuild would explain damage, but not a violated invariant.
       shown = shown instanceof InvariantError ? shown : error;
     }
   }

@@ -28,8 +28,8 @@ export function callBefore(keys: readonly string[] | undefined, key: string | un
   const [name, content] = key?.split('.') ?? [];
   const before = keys?.findLast((each) => each.split('.')[0] === name);
   if (before === undefined) return undefined;
-  const [, same, exception] = before.split('.');
-  if (same !== content) return { outcome: 'key-reused' };
+  const [, contentBefore, exception] = before.split('.');
+  if (contentBefore !== content) return { outcome: 'key-reused' };
   return { outcome: 'replayed', ...(exception === undefined ? {} : { exception: Number(exception) }) };
 }
 

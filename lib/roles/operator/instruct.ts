@@ -60,7 +60,7 @@ interface How {
   readonly ifMatch?: number;
   readonly dryRun?: boolean;
   readonly key?: CallKey;
-  /** The solution that gives the instruction, or that is made of it. */
+  /** The solution that gives the instruction, or that is made of the instruction. */
   readonly solution?: UsedSolution;
   /** Returns new documents for the transaction of a write that applies what is given. After a lost race it is called again. */
   readonly beside?: (before: StateHead, after: StateHead) => readonly Document[];
@@ -88,7 +88,7 @@ export function createInstructing(
 
   async function decideOnce(find: Find, ...[orderId, given, how]: Parameters<Instruct>): Promise<Instructed | 'lost'> {
     const { ifMatch, dryRun = false } = how;
-    // Refusals are judged as of the time before the read. Otherwise a slow read could refuse a call that was carried out meanwhile.
+    // The time before the read counts: a time limit that ends during it must not refuse a call that was carried out meanwhile.
     const readAt = clock.now();
     const found = await find(orderId);
     if (!found) return { outcome: 'not-found' };
@@ -149,7 +149,10 @@ export function createInstructing(
     });
 }
 
-/** Resolves to a plan only if it carries out what is given. An order without room for a signal could otherwise be written without it. */
+/**
+ * Resolves to a plan only if it carries out what is given. Otherwise an order without room for a signal could be written without that
+ * signal.
+ */
 async function takenPlan(id: string, plan: Promise<PlannedWrite | undefined>): Promise<PlannedWrite | undefined> {
   const planned = await plan;
   return planned?.taken.includes(id) ? planned : undefined;
@@ -222,9 +225,11 @@ const nothingToDo = refusal(
   'The order has already done what this asks for, so nothing would change. Look at its present state.',
 );
 
-/** Whether constraints apply: the order goes on after what is given. They never keep a person from stopping or ending an order. */
-const keepsGoing = ({ kind }: Given): boolean => !endings.has(kind);
-const endings: ReadonlySet<Given['kind']> = new Set([
+/**
+ * Whether constraints apply. They never keep a person from stopping or ending an order, from reporting an exception or from closing one.
+ */
+const keepsGoing = ({ kind }: Given): boolean => !unconstrained.has(kind);
+const unconstrained: ReadonlySet<Given['kind']> = new Set([
   'report',
   'cancel',
   'compensate',

@@ -28,7 +28,7 @@ interface LockOptions {
   readonly beside?: (before: StateHead, after: StateHead) => readonly Document[];
 }
 
-/** A person's lock on an order: until it ends, no host and no other person writes the order, and its deadlines stand still (LOCK). */
+/** A person's lock on an order: until it ends, no host and no other person writes the order, and its deadlines stand still (F-15). */
 export interface Locking {
   /**
    * Locks the order, or renews the lock of the same person.
@@ -79,7 +79,8 @@ export function createLocking(
       });
       return saved === 'written' ? { rev: found.record.rev + 1, found } : 'lost';
     });
-    if (result === 'lost') throw new Error(`Cannot lock order ${orderId}: other writes won all ${racesMaxUsual} races. Try again.`);
+    if (result === 'lost')
+      throw new Error(`Cannot change the lock of order ${orderId}: other writes won all ${racesMaxUsual} races. Try again.`);
     return result;
   }
 

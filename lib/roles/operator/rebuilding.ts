@@ -17,7 +17,10 @@ export interface Examination {
   /** The number of journal lines, and of the pages that hold the older ones. */
   readonly lines: number;
   readonly pages: number;
-  /** A sentence that says where the journal ends too early, or where it and the state differ; absent if they agree. */
+  /**
+   * A sentence that says where the journal ends too early, or where it and the state differ; absent if they agree, or if the stored state
+   * cannot be read and the journal is complete.
+   */
   readonly difference?: string;
 }
 
@@ -39,7 +42,7 @@ interface RebuildOptions {
 
 /**
  * Replaces the state of an order by the one that its journal tells, if the stored one cannot be read or differs. An order that was in Error
- * for that reason alone goes on.
+ * for that reason alone continues.
  *
  * @throws InstanceLockedError when another person or host holds the order for longer than the lock policy waits.
  */

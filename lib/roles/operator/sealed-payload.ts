@@ -17,7 +17,7 @@ type Order = Pick<Judged, 'program' | 'state' | 'schemas' | 'programs'>;
 export const bringsValues = ({ kind }: Given): boolean =>
   kind === 'signal' || kind === 'resubmit' || kind === 'skip' || kind === 'replace-input' || kind === 'restart';
 
-/** Encrypts the secret fields of the values that an instruction brings. They have been checked before. */
+/** Encrypts the secret fields of the values that an instruction brings. The values were validated before. */
 export function withPayloadSealed(order: Order, given: Given, key: OrderKey, keys: Keys): Given {
   const { program } = order;
   const random = (bytes: number) => keys.random(bytes);

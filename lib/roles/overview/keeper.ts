@@ -19,7 +19,7 @@ import { stepCounts } from './steps.ts';
 export interface WatchedChannel {
   readonly name: string;
   readonly queues: readonly string[];
-  /** Whether it is an agent, which has a circuit breaker. */
+  /** Whether the channel is that of an agent, which has a circuit breaker. */
   readonly isAgent: boolean;
 }
 
@@ -142,7 +142,7 @@ async function channelFigures(
     isAgent ? store.breaker(name) : undefined,
     ...own.map((queue) => queues.depth(queue)),
   ]);
-  // A delayed wake-up is not waiting work: it stands for a time that an order has planned.
+  // A delayed wake-up is not waiting work: its order has planned to continue at that later time.
   const waiting = depths.map(({ visible, delayed, oldestAgeMs }) => ({
     count: visible + (name === queueNames.wakeUps ? 0 : delayed),
     oldestAgeMs,
@@ -156,7 +156,9 @@ async function channelFigures(
   };
 }
 
-/** Returns the last hour. It counts only the minutes that the last overview does not have yet, or may have counted too early. */
+/**
+ * Returns the figures of each minute of the last hour. Counts only the minutes that the last overview lacks, or may have counted too early.
+ */
 async function minutesUntil(now: number, last: Overview | undefined, store: Store): Promise<readonly MinuteFigures[]> {
   const present = now - (now % minuteMs);
   const known = new Map(last?.perMinute.map((minute) => [minute.at, minute]));

@@ -11,9 +11,9 @@ import type { Store } from '#ports/store';
 export interface VersionCounts {
   /** Unfinished orders in all states. */
   live: number;
-  /** Orders at work by the path of the step, without turns of loops. The next deadline of an order names its step. */
+  /** The number of orders at work at each step, by its path without turns of loops. An order counts at the step of its next deadline. */
   running: { [path: string]: number };
-  /** Blocked orders by the path of what failed. */
+  /** The number of blocked orders, by the path of what failed. */
   blocked: { [path: string]: number };
 }
 
@@ -40,7 +40,7 @@ interface StepCounter {
 
 const oldestKept = 10;
 
-/** Creates a counter for a sweep, which several runs may share. */
+/** Creates a counter for a sweep. If a sweep is interrupted, the next one continues its counts. */
 export function createStepGathering() {
   let counter = createStepCounter();
   return {
@@ -97,7 +97,7 @@ export async function keepStepCounts(counts: StepCounts, store: Pick<Documents, 
   await store.putDocument({ collection: collections.overview, id, rev: rev + 1, content: counts as unknown as JsonObject }, rev);
 }
 
-/** Returns the orders of each step as a process knows them: a count is used again for a moment, because consoles poll. */
+/** Creates a function that returns the orders of each step. It uses a count again for a moment, because consoles poll. */
 export function createCurrentSteps({
   store,
   clock,

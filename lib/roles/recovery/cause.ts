@@ -2,8 +2,8 @@ import type { Handling } from '#core/exceptions/exception';
 import type { JournalEntry } from '#roles/scheduler/instance';
 
 /**
- * Returns the cause of a recovery: the id of the exception about which a person or a rule recovered the order, or that of the order if it
- * had none. `undoneAt`: the time of an undo of the recovery, in milliseconds since 1970.
+ * Returns the cause of a recovery: the id of the exception about which a person or a rule recovered the order, or the id of the order if no
+ * exception led to the recovery. `undoneAt`: the time of an undo of the recovery, in milliseconds since 1970.
  */
 export function causeOfRecovery(orderId: string, journal: readonly JournalEntry[], undoneAt: number): string {
   const undo = journal.find((entry) => entry.at === undoneAt && isUndo(entry));

@@ -28,7 +28,7 @@ export interface Reader extends Consumer {
 
 export interface Consumers<Item extends Consumer = Consumer> {
   readonly items: readonly Item[];
-  /** There are more than are listed, or than were looked for. */
+  /** Whether there are, or may be, further consumers: a limit ended the search. */
   readonly more: boolean;
 }
 
@@ -38,7 +38,10 @@ export const consumerLimits = {
   /** Uses of objects that one call reads. */
   usesMax: 10_000,
   pageSize: 500,
-  /** A step that reads an object before the undo, or before the next write, is found if it closes at most this long after that. */
+  /**
+   * A step that reads an object before the undo, or before the next write, is found if it closes at most this long after that undo or
+   * write.
+   */
   openMaxMs: 3_600_000,
 } as const;
 
@@ -56,7 +59,8 @@ export async function consumersOf(writes: readonly ObjectWrite[], store: Pick<Do
       if (at > readUntil + consumerLimits.openMaxMs) break;
       if (usesLeft-- <= 0) return { items: [...found.values()], more: true };
       if (orderId === write.orderId) continue;
-      // A write that began after this one had closed hides it from each step that was requested later.
+      // A later write, requested after this write had closed, hides this write from each step that was requested after the later write
+      // closed.
       if (use === 'write' && requestedAt > write.at) readUntil = Math.min(readUntil, at);
       if (use === 'write' || requestedAt > readUntil) continue;
       const consumer = { orderId, path, object: write.object };

@@ -41,7 +41,7 @@ const looksMax = 96;
 /**
  * Tells each order that has read what a step wrote that the write is undone: one message for each order (F-152). Looks again later until
  * each of them has noted it, because a message may be lost, and the record of a use may come later: a step that reads the object before the
- * undo may close after it. Source: people.md §12.
+ * undo may close after it.
  */
 export async function tellConsumers({ orderId, path, undoneAt: given, looks = 0 }: Undone, ports: Ports): Promise<void> {
   const { store, queues, clock, definitions } = ports;
@@ -94,7 +94,7 @@ async function hasNoted(orderId: string, about: Pick<Inconsistency, 'id' | 'uses
     if (!found) return true;
     const { tail } = decodeInstance(found.state);
     const isIn = (journal: readonly JournalEntry[]): boolean => unnotedUses(about, journal) === 'all are noted';
-    // The pages are read only if the lines in the instance do not say it.
+    // The pages are read only if the lines in the instance do not tell that all uses are noted.
     return isIn(wholeJournal([], tail)) || isIn(wholeJournal(await store.pages(orderId), tail));
   } catch (error) {
     if (error instanceof UnreadableRecordError) return error.newerUntil === undefined;

@@ -9,7 +9,7 @@ export type ObjectsEntry = Extract<OutboxEntry, { kind: 'objects' }>;
 
 export const isObjectsEntry = (entry: OutboxEntry): entry is ObjectsEntry => entry.kind === 'objects';
 
-/** The number of days for which it is known who used an object. An undo after that finds no consumers (people.md §12: `relevantFor`). */
+/** The number of days for which it is known who used an object. An undo after that finds no consumers. */
 export const relevantForDays = 7;
 
 /** One use of an object by a step of an order. It took place between the first request of the step and its close. */
@@ -30,7 +30,7 @@ export const objectWrites = ({ orderId, path, requestedAt, closedAt: at, seq, re
     const content: ObjectUse = { orderId, path, ...(requestedAt === undefined ? {} : { requestedAt }), at, use };
     const document: Document = {
       collection: collections.object(name),
-      // The number stands for the path, which may be longer than a key.
+      // The number of the journal line names the step here, because a path may be longer than a key.
       id: sortKey(at, `${orderId}#${seq}#${use === 'read' ? 'r' : 'w'}`),
       rev: 1,
       content: content as unknown as JsonObject,

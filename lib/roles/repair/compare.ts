@@ -9,16 +9,19 @@ export interface Difference {
   readonly rebuilt: unknown;
 }
 
-/** Returns the first field in which a rebuilt instance differs; undefined if they are the same order at the same moment. */
+/** Returns the first field in which a rebuilt instance differs; undefined if both show the same state of the order. */
 export function differenceBetween(stored: Instance, rebuilt: Instance): Difference | undefined {
   const [one, other] = [comparable(stored), comparable(rebuilt)];
-  // If all entries lie in pages, the stored state does not name the newest.
+  // If all undo entries lie in pages, the stored state does not name the newest one.
   if (one['newest'] === undefined && one['entries'] === other['entries']) delete other['newest'];
   const field = Object.keys({ ...one, ...other }).find((name) => !isDeepStrictEqual(one[name], other[name]));
   return field === undefined ? undefined : { field, stored: one[field], rebuilt: other[field] };
 }
 
-/** Returns the parts of an instance that a rebuild restores. Where undo entries lie in pages, it restores them in the state. */
+/**
+ * Returns the parts of an instance that a rebuild restores. A rebuild puts paged-out undo entries back into the state, so only their number
+ * and the newest one are compared.
+ */
 function comparable({ state, tail: _, lastRequested: __, ...beside }: Instance): { [field: string]: unknown } {
   const { undo = [], pagedUndo, activities, ...others } = state;
   const unpaged = Object.entries(activities).map(([path, { above: ___, ...activity }]) => [path, activity] as const);

@@ -69,7 +69,7 @@ function foldedState(order: Order, lines: readonly StoredEntry[], visit?: (momen
   return { ...fold.instance(), seq, lastRequested: lastRequested(lines) };
 }
 
-/** Returns the paths that the last write requested: all its lines have the same time. */
+/** Returns the paths that the last write requested: all lines of one write have the same time. */
 function lastRequested(lines: readonly StoredEntry[]): readonly string[] {
   const { at } = lines.at(-1) ?? {};
   return lines.flatMap((line) => (line.type === 'StepRequested' && line.at === at ? [line.path] : []));
@@ -119,9 +119,9 @@ class Fold {
     const line = this.lines[this.at] as StoredEntry;
     if (this.isOld) this.refuseUntold(line);
     if (line.type !== 'OrderClaimed') this.applyGiven();
-    const passed = isCore(line) ? this.explain(line) : this.pass(line);
-    this.at += passed;
-    for (const each of this.lines.slice(this.at - passed, this.at)) this.applyRest(each);
+    const count = isCore(line) ? this.explain(line) : this.applyOther(line);
+    this.at += count;
+    for (const each of this.lines.slice(this.at - count, this.at)) this.applyRest(each);
   }
 
   /** Applies what is left after the last line. */
@@ -135,7 +135,7 @@ class Fold {
     if (why !== undefined) refuse(line, why);
   }
 
-  /** Applies an instruction of an older release that led to no line of the core. Its claim comes first. */
+  /** Applies an instruction of an older release that led to no line of the core. A claim line after it is applied first. */
   private applyGiven(): void {
     if (!this.given) return;
     const { event, at } = this.given;
@@ -145,7 +145,7 @@ class Fold {
     this.given = undefined;
   }
 
-  private pass(line: StoredEntry): number {
+  private applyOther(line: StoredEntry): number {
     if (this.given && line.type !== 'OrderClaimed') refuse(line, 'is not what the instruction before it leads to.');
     const event = this.isOld ? givenBy(line) : undefined;
     if (event) this.given = { event, at: line.at };

@@ -59,7 +59,7 @@ type Standing = Pick<Loaded, 'program' | 'order'> & { readonly instance: Instanc
 
 /**
  * Finds an open step whose request is another one in the target. If the service has refused a step for certain, its next request is a new
- * effect.
+ * effect, which may have another input.
  */
 function changedRequest(before: Standing, after: Standing) {
   const { version } = after.program.definition;

@@ -13,9 +13,9 @@ export interface MissingPorts {
 }
 
 /**
- * Gives an order whose state is missing an unreadable one, so that the order is quarantined and comes to a person. The last lines of its
- * journal were part of the state, so nobody knows them, and the order cannot go on by itself. The records of its exceptions
- * and tasks show which numbers new ones must not have. Resolves to whether the order has a state now.
+ * Stores an unreadable state for an order whose state is missing, so that the order is quarantined and comes to a person. The last lines of
+ * its journal were part of the state, so nobody knows them, and the order cannot go on by itself. The records of its exceptions and tasks
+ * show which numbers new ones must not have. Resolves to whether the order has a state now.
  */
 export async function putMissing(orderId: string, ports: MissingPorts, now: number): Promise<boolean> {
   const order = await ports.store.orderWithoutState(orderId);
@@ -46,7 +46,7 @@ async function causeRecords(orderId: string, store: Pick<Store, 'listed'>): Prom
 /** Stand-ins for the limits of the lost state, which are unknown. They are never used, because a person ends the order. */
 const unknownLimits = { stepMs: 60_000, maxFailures: 3 };
 
-/** Returns a state that stands for the missing one: claimed at some time, with counters above all that any process has seen. */
+/** Returns a state in place of the missing one: claimed at some time, with counters above all that any process has seen. */
 export function stateOfMissing(order: OrderRecord, pages: readonly Page[], definitions: Definitions): StateRecord {
   const lines = pages.flat() as unknown as readonly StoredEntry[];
   const { name } = order.workflow;

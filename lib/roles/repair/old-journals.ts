@@ -36,7 +36,9 @@ const contents: { readonly [kind: string]: EventContent } = {
   terminate: { type: 'terminated' },
 };
 
-/** Returns the event of an instruction; undefined for any other line. */
+/**
+ * Returns the event of an instruction that says nothing but its kind, if the line did not store the event; undefined for any other line.
+ */
 export const givenBy = (line: StoredEntry): EventContent | undefined =>
   line.type === 'InstructionGiven' && !hasEvent(line) ? contents[line.kind] : undefined;
 

@@ -83,7 +83,7 @@ export async function quarantine(
   return quarantined.processState;
 }
 
-/** Sends the outbox. Unsent entries get a new deadline, so that the supervisor does not spin on this order. */
+/** Sends the outbox. Unsent entries get a new deadline, so that the supervisor does not find this order in every pass. */
 async function flush(head: StateHead, ports: Ports): Promise<void> {
   if (head.outbox.length === 0) return;
   const acknowledged = await sendEntries(head.outbox, { ...ports, queues: inGroup(ports.queues, head.client) });

@@ -29,8 +29,8 @@ export function salvagedJournal(
 }
 
 /**
- * Returns the number of the tail's first entry. If the end of the tail is lost, it follows from the pages. A page may
- * already contain that entry.
+ * Returns the number of the tail's first entry. If the end of the tail is lost, the number follows from the pages. A page may already
+ * contain that entry.
  */
 function numberOfFirst({ seq, entries: [first, ...others] }: SalvagedTail, paged: readonly JournalEntry[]): number {
   if (seq !== undefined) return first ? seq - others.length : seq + 1;
@@ -39,9 +39,8 @@ function numberOfFirst({ seq, entries: [first, ...others] }: SalvagedTail, paged
 }
 
 /**
- * Rebuilds an unreadable instance from the journal: blocked, with everything that may have to be undone, or not begun if nobody has
- * claimed the order. `problems`
- * contains the reasons why it must not be used to undo the order; it is empty if there are none.
+ * Rebuilds an unreadable instance from the journal: blocked, with everything that may have to be undone, or not begun if nobody has claimed
+ * the order. `problems` contains the reasons why the rebuilt instance must not be used to undo the order; it is empty if there are none.
  */
 export function rebuild(
   { program, order, record }: Omit<Loaded, 'instance'>,
@@ -92,7 +91,10 @@ export function rebuild(
 /** Whether the order is being undone for its caller: its journal tells of an end, and a finished order is never rebuilt. */
 const isCompensatedByCaller = (entries: readonly JournalEntry[]): boolean => entries.some(({ type }) => type === 'OrderProcessed');
 
-/** Whether the order left Error more often than the journal has instructions that may end it. Then requests with unknown keys may exist. */
+/**
+ * Whether the order left Error more often than the journal has instructions that may take an order out of Error. Then requests with unknown
+ * keys may exist.
+ */
 function isResubmitted({ errorGen, processState, notes }: StateRecord, entries: readonly JournalEntry[]): boolean {
   const stayed = notes.filter((note) => note.type === 'RecordUnreadable' && note.before === 'Error').length;
   const left = errorGen - stayed - (processState === 'Error' ? 1 : 0);

@@ -21,7 +21,7 @@ export type Causes = Pick<StateHead, 'causes' | 'open'> & Partial<Pick<StateHead
 
 /**
  * Returns a restored head that knows the causes since its backup (X-37): their records stay, so their numbers are not given again. The
- * outbox closes those that are open, also for a finished order. Exceptions from outside stay open until the order goes on.
+ * outbox closes those that are open, also for a finished order. Exceptions from outside stay open until the order continues.
  */
 export function withCausesSince(restored: StateHead, inUse: Causes, now: number): StateHead {
   const { causes: known = 0, open = [], outbox, orderId, submittedAt, processState, updatedAt } = restored;

@@ -52,7 +52,7 @@ export interface BackTestPage {
   readonly matched: number;
   readonly sameOutcome: number;
   readonly differs: number;
-  /** The newest ones, at most `itemsMax`. */
+  /** The newest exceptions that the rule matches, at most `itemsMax`. */
   readonly items: readonly BackTested[];
   readonly next?: string;
 }
@@ -96,7 +96,10 @@ export async function backTest(rule: Rule, { since, now, after, limit }: Extent,
   return { ...figures, items: found.slice(0, backTestLimits.itemsMax), ...(next === undefined ? {} : { next }) };
 }
 
-/** Returns the event of an exception; undefined if the rule is not about it. A record has the last part of the fault's type only. */
+/**
+ * Returns the event of an exception; undefined if the rule is not about it. The record of an exception has only the last part of its
+ * fault's type, so each full type with that last part is tried.
+ */
 function eventAbout(rule: Rule, exception: ExceptionRecord, definitions: Definitions, types: readonly string[]): RuleEvent | undefined {
   const { seq, at, class: faultClass, fingerprint, step, orderId, workflow } = exception;
   if (!isOrderOf({ orderId, workflow } as Situation, rule)) return undefined;
@@ -124,7 +127,10 @@ interface Tested {
   readonly typesOf: (type: string) => readonly string[];
 }
 
-/** Tests one exception. Undefined: the condition is false, the list of events is incomplete, or the order is forgotten or unreadable. */
+/**
+ * Tests one exception. Undefined: the condition is false, the list of events of the rule is incomplete, or the order is forgotten or
+ * unreadable.
+ */
 async function testOne({ exception, event, rule, set, typesOf }: Tested, ports: Ports): Promise<BackTested | undefined> {
   const { store, definitions } = ports;
   const { orderId, workflow, submittedAt, at, handling } = exception;
@@ -158,7 +164,7 @@ function valuesOf(exception: ExceptionRecord, loaded: Loaded, journal: readonly 
   };
 }
 
-/** A list of events may need at most this many earlier exceptions of the order. */
+/** For a rule with a list of events, at most this many earlier exceptions of the order are read. */
 const earlierMax = 100;
 
 /** Returns the exceptions of the same order before this one, oldest first. */

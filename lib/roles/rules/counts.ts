@@ -3,7 +3,7 @@ import type { Clock } from '#ports/clock';
 import { collections, type Document, type Documents } from '#ports/documents';
 import { compareAndSet } from '#ports/util/compare-and-set';
 
-/** The figures of a rule. They are approximate: a process that crashes loses its last ten seconds. */
+/** The figures of a rule. They are approximate: a process that crashes loses the counts of its last ten seconds. */
 export interface RuleCounts {
   /** The number of times that its condition was true. */
   readonly hits: number;
@@ -49,7 +49,7 @@ export function createRuleCounter({ store, clock, random }: Ports) {
       );
       return outcome === 'written' ? true : 'lost';
     });
-    // The next flush tries again.
+    // After too many lost races, the next flush tries again.
     if (written === 'lost') for (const [rule, counts] of taken) counted.set(rule, plus(counted.get(rule) ?? none, counts));
   }
 

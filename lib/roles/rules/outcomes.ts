@@ -8,8 +8,7 @@ export const byEngine = 'engine';
 
 /**
  * Notes whether an action of a rule has helped: the order has passed the step of the exception. Demotes a rule that does harm: its mode
- * becomes dry-run.
- * Returns whether the rule was demoted now, so that a person must be alerted.
+ * becomes dry-run. Returns whether the rule was demoted now, so that a person must be alerted.
  */
 export async function noteOutcome(
   { store, rules }: { readonly store: Documents; readonly rules: Pick<Rules, 'rule' | 'put'> },

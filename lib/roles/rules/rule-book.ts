@@ -16,7 +16,7 @@ export interface RuleBook {
   readonly modes: { readonly [id: string]: ModeChange };
 }
 
-/** A book with its place in the store. */
+/** A book as it is stored. */
 export interface StoredBook {
   readonly book: RuleBook;
   /** The number of the book, which rises with each change. */
@@ -25,7 +25,7 @@ export interface StoredBook {
 }
 
 const current = 'CURRENT';
-/** Characters of a part. A character takes at most three bytes, so a part has less than 350 KB. */
+/** The largest number of characters in one part of a book. A character takes at most three bytes, so a part has less than 350 KB. */
 const partCharacters = 110_000;
 const partsMax = 100;
 
@@ -36,7 +36,7 @@ export const emptyBook: StoredBook = { book: { rules: [], modes: {} }, generatio
 
 type Reads = Pick<Documents, 'document' | 'documents'>;
 
-/** Reads the pointer, and the rules if it points to others than `known`. */
+/** Reads the pointer to the book, and the book itself if that is not the one in `known`. */
 export async function readBook(store: Reads, known: StoredBook = emptyBook, triesLeft = 3): Promise<StoredBook> {
   const pointer = await store.document(collections.rules, current);
   if (!pointer) return emptyBook;
@@ -44,7 +44,7 @@ export async function readBook(store: Reads, known: StoredBook = emptyBook, trie
   if (found === known.hash) return { ...known, generation: pointer.rev };
   const parts = await store.documents(collections.ruleSet(found), undefined, partsMax);
   const text = parts.map(({ content }) => String(content['text'])).join('');
-  // Parts are missing: they were removed after the pointer had moved to a newer book. The next try reads that one.
+  // Parts are missing: they were removed after the pointer had moved to a newer book. The next try reads the newer book.
   if (hashOf(text) !== found && triesLeft > 0) return readBook(store, emptyBook, triesLeft - 1);
   if (hashOf(text) !== found)
     throw new Error(`The rules of generation ${pointer.rev} are incomplete in the store. Restore the table, or write the rules again.`);

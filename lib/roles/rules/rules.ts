@@ -146,7 +146,7 @@ type Next = (book: RuleBook) => { readonly book: RuleBook; readonly rule: Rule |
 const asJson = (rule: Rule | null | undefined): Json => (rule ? (JSON.parse(JSON.stringify(rule)) as Json) : null);
 
 const versionsMax = 10 ** 9;
-/** The store lists documents by their ids, so the newest version has the smallest. */
+/** The store lists documents by their ids, so the newest version has the smallest id. */
 const idOfVersion = (version: number): string => String(versionsMax - version).padStart(9, '0');
 
 const versionDocument = (id: string, entry: RuleVersion): Document => ({
@@ -156,7 +156,10 @@ const versionDocument = (id: string, entry: RuleVersion): Document => ({
   content: JSON.parse(JSON.stringify(entry)) as JsonObject,
 });
 
-/** Returns the number of the last version of a rule that does not exist now. If the rule is written again, the numbers go on from it. */
+/**
+ * Returns the number of the last version of a rule that does not exist now. If the rule is written again, its versions continue after that
+ * number.
+ */
 async function lastVersion(store: Documents, id: string): Promise<number> {
   const [last] = await store.documents(collections.rule(id), undefined, 1);
   return Number(last?.content['version'] ?? 0);

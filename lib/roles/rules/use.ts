@@ -20,8 +20,8 @@ interface Ports {
 const announcedMax = 10_000;
 
 /**
- * Counts what stored writes did by rules, demotes rules that do harm, and announces rules that do not fit a new version of a workflow. A
- * process that dies between a write and its count loses the count: the figures are approximate.
+ * Counts what rules did in stored writes, demotes rules that do harm, and announces rules that do not fit a new version of a workflow. A
+ * process that crashes between a write and its count loses the count: the figures are approximate.
  */
 export function createRuleUse(ports: Ports): (order: RuledOrder, use: RuleUse) => Promise<void> {
   const { clock, publisher } = ports;
@@ -37,7 +37,7 @@ export function createRuleUse(ports: Ports): (order: RuledOrder, use: RuleUse) =
     const id = `${rule.ruleId}@${rule.version}/${workflow}`;
     if (announced.has(id)) return;
     const known = await ports.store.document(collections.staleRules, id);
-    // If a process dies between the alert and its record, the alert is sent again, under the same id.
+    // If a process crashes between the alert and its record, the alert is sent again, under the same id.
     if (!known) {
       await publishAlert(publisher, staleAlert(id, rule, workflow, clock.now()));
       await ports.store.putDocument({ collection: collections.staleRules, id, rev: 1, content: { at: clock.now() } }, 0);

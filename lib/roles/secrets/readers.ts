@@ -6,7 +6,9 @@ import { programOf } from '#core/definition/program';
 import { declares } from '#core/definition/sealed';
 import { partsOf, secretPointers } from '#core/definition/secrets';
 
-/** Returns the names of the agents that need keys: an operation of theirs takes or returns a secret. No other agent may decrypt any. */
+/**
+ * Returns the names of the agents that need keys: an operation of theirs takes or returns a secret. No other agent may decrypt a secret.
+ */
 export function agentsWithSecrets({ workflows = [], agents }: Pick<App, 'agents'> & Partial<Pick<App, 'workflows'>>): ReadonlySet<string> {
   return new Set([...agents.filter(marksSecrets).map(({ name }) => name), ...workflows.flatMap((each) => readersIn(each, agents))]);
 }

@@ -87,7 +87,7 @@ type Next = (before: Solution | undefined, version: number) => Solution | undefi
 /** Solutions that are read at a time. */
 const pageMax = 100;
 
-/** Figures belong to an instruction, so another instruction has none yet. */
+/** Figures belong to an instruction, so a version with another instruction has none yet. */
 function nextVersion(draft: SolutionDraft, before: Solution | undefined, version: number, by: string): Solution {
   const isSame = before && contentOf(before) === contentOf(draft);
   return { ...draft, version, instructionSince: isSame ? before.instructionSince : version, createdBy: before?.createdBy ?? by };
@@ -120,7 +120,7 @@ const solutionDocument = (solution: Solution): Document => ({
   content: asJson(solution) as JsonObject,
 });
 
-/** The time for which the store remembers a deleted solution, so that its versions go on if somebody writes it again. */
+/** The time for which the store remembers a deleted solution, so that its version numbers continue if somebody writes it again. */
 const deletedMs = 400 * dayMs;
 
 const deletedDocument = (id: string, rev: number, now: number): Document => ({

@@ -40,7 +40,10 @@ const withinText = {
   detail: 'The place of this parameter is within a text, which takes no expression. Write the expression into the instruction.',
 };
 
-/** Returns the pointer to the parameter that has filled a place of the instruction, or else the same pointer. */
+/**
+ * Returns the pointer to the parameter whose value is at `pointer` in the filled instruction; `pointer` itself if no parameter gave that
+ * value.
+ */
 export function parameterPointer(instruction: SolutionInstruction, pointer: string): string {
   const place = [...placesIn(instruction)].find(({ path }) => `${pointer}/`.startsWith(`${pointerOf(path)}/`));
   return place ? `/parameters/${place.name}${pointer.slice(pointerOf(place.path).length)}` : pointer;

@@ -5,7 +5,7 @@ export type ClientRate = (client: string) => number;
 
 /** The size of a bucket, in seconds of the rate. */
 const burstSeconds = 2;
-/** The number of buckets from which on full ones are removed. */
+/** From this number of buckets on, full ones are removed. A client without a bucket counts as having a full one. */
 const rememberedMax = 10_000;
 
 interface Bucket {

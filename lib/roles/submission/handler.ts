@@ -39,7 +39,7 @@ interface Handled {
 
 /**
  * Begins the order that handles an exception of another one. A repetition begins no second one, because the id follows from the exception;
- * a handler that has ended says so again. If it cannot begin, the other order learns that its handler did not complete.
+ * a handler that has ended sends its answer again. If it cannot begin, the other order learns that its handler did not complete.
  *
  * @throws UnreadableMessageError if the record of the other order is damaged. The dead letter keeps the message until a person has rebuilt
  * that order.

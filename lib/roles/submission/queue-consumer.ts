@@ -19,7 +19,7 @@ export interface SubmissionConsumer {
   clientOf(body: string, senderId: string): Promise<string | undefined>;
 }
 
-/** Number of problems in a refusal, which must fit into one message. */
+/** The largest number of problems of form in a refusal, which must fit into one message. */
 const problemsMax = 50;
 
 const senderUnknown = 'The sender is not registered for this client. Register it with PUT /clients/{id}.';
@@ -33,8 +33,8 @@ export function createSubmissionConsumer(
 ): SubmissionConsumer {
   const { store, queues, clock, submit } = system;
 
-  /** Checks a message in the same steps as an API call, its form first, and submits it. */
-  async function problemsOf(text: string, submission: Submission): Promise<readonly SubmissionProblem[]> {
+  /** Submits an order from a message, after the same checks as for an API call. Returns the problems; none if the order was accepted. */
+  async function submitFrom(text: string, submission: Submission): Promise<readonly SubmissionProblem[]> {
     const ofForm = messageProblems(text);
     if (ofForm.length > 0) return ofForm.slice(0, problemsMax);
     const submitted = await submit(submission);
@@ -71,7 +71,7 @@ export function createSubmissionConsumer(
     const registered = await store.client(rest.client);
     if (!registered || !isSenderOf(registered, senderId)) throw new UnreadableMessageError(senderUnknown);
 
-    const problems = await problemsOf(body, {
+    const problems = await submitFrom(body, {
       ...rest,
       ...(workflow === undefined ? {} : { workflow }),
       ...(reference === undefined ? {} : { reference }),

@@ -22,8 +22,8 @@ interface Divided {
 }
 
 /**
- * Creates the function that leaves messages in their queue while their client is above its rate. Only a registered sender uses up
- * the rate of a client. A message that waits has not failed, so nothing is written or counted for it.
+ * Creates the function that leaves messages in their queue while their client is above its rate. Only a registered sender uses up the rate
+ * of a client. A message that waits has not failed, so nothing is written for it, and no failure is counted.
  */
 export function createRateLimit({ clientOf }: Pick<SubmissionConsumer, 'clientOf'>, ports: Ports) {
   const { queues, telemetry, clientRate, config, random = Math.random } = ports;
@@ -44,7 +44,7 @@ export function createRateLimit({ clientOf }: Pick<SubmissionConsumer, 'clientOf
     if (!isLimited) return { event: given, later: [] };
     const { Records } = given;
     const settled = await Promise.allSettled(Records.map(isLater));
-    // In an outage the consumer meets the same failure, and the failure policy decides about the message.
+    // If the client of a message cannot be read, the consumer meets the same failure, and the failure policy decides about the message.
     const later = Records.filter((_, index) => {
       const result = settled[index];
       return result?.status === 'fulfilled' && result.value;

@@ -23,7 +23,9 @@ export interface RestartPorts {
   readonly config: RestartSettings;
 }
 
-/** Begins the order that replaces an ended one. A repetition changes nothing, because the id of the new order is known before. */
+/**
+ * Begins the order that replaces an ended one. A repetition changes nothing, because the ended order already names the id of the new one.
+ */
 export async function beginRestarted(orderId: string, { store, clock, scheduler, config }: RestartPorts): Promise<void> {
   const ended = await store.load(orderId);
   if (ended?.state.restartedAs === undefined || ended.state.outcome === null) return;

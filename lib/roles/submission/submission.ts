@@ -124,8 +124,8 @@ export function createSubmission(options: SubmissionOptions): Submit {
     const content = contentOf(submission, workflow);
     const problems = [...sizeProblems(body), ...bodyProblems(validatorOf(schema), body), ...(await channelProblems(submission, store))];
     if (problems.length > 0) {
-      // A reused key is reported before the problems of the second body. An accepted order stays accepted, even if schemas or
-      // registrations have changed since.
+      // If the key has an order already, the answer is about that order, not about the problems of this body. An accepted order stays
+      // accepted, even if schemas or registrations have changed since.
       const earlier = await submittedUnder(orderId, store);
       return earlier ? repeated(earlier, content, keys) : { outcome: 'invalid', problems };
     }

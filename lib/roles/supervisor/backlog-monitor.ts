@@ -17,7 +17,7 @@ export interface BacklogMonitorOptions {
   readonly telemetry: Telemetry;
 }
 
-/** Decides from one pass whether late steps are due to a backlog of the system. */
+/** Decides from one pass whether steps are late because of a backlog of the system. */
 export interface BacklogMonitor {
   /** Starts a new pass, and forgets what the previous pass has seen. */
   begin(): void;

@@ -4,7 +4,7 @@ import { alertEntryOf } from '#ports/util/alert';
 import { opened } from '#roles/exceptions/causes';
 import { heardOf, outboxMs } from '#roles/scheduler/deadlines';
 
-/** Moves an order without replies to Error. The alert is part of the same write. */
+/** Moves an order to Error because its replies did not come in time. The alert is part of the same write. */
 export function escalate(head: StateHead, failureCount: number, now: number, note: Note, people?: People): StateHead {
   const errorGen = head.errorGen + 1;
   const id = `${announcedAs(head)}#${errorGen}`;
@@ -12,7 +12,7 @@ export function escalate(head: StateHead, failureCount: number, now: number, not
   const message = `No reply arrived in time. Expired deadlines: ${failureCount}. ${heardOf(head.nextDueFor)}`;
   const fault = { type: 'DeadlineExceeded', class: 'basic-failure' as const, message, permanent: false, ...(source ? { source } : {}) };
   const { orderId, processState: before } = head;
-  // The supervisor does not read the instance: a late step is at work.
+  // The supervisor does not read the instance, so it takes a late step to be at work.
   const status = source === undefined ? null : ('Executing' as const);
   const states = { before: { processState: before, status }, after: { processState: 'Error' as const, status } };
   const cause = opened(head, { name: `error/${errorGen}`, fault, ...states, attempt: failureCount, people }, now);

@@ -50,7 +50,10 @@ export function judgeDue(head: StateHead | undefined, now: number, clockToleranc
   return head.nextDueAt + clockToleranceMs > now ? leave : { kind: 'late' };
 }
 
-/** Decides about a late step during an outage. The step is requested again when it is released; `isProbed`: another order probes. */
+/**
+ * Decides about a late step during an outage. The step is requested again when it is released; `isProbed`: another order already probes the
+ * service.
+ */
 export function judgeOutage(head: StateHead, { record, reason }: Outage, { now, isProbed }: { now: number; isProbed: boolean }): Decision {
   const waitingSince = waitingSinceOf(head);
   const isOpen = phaseOf(record, now) === 'open';

@@ -24,7 +24,7 @@ export interface LateSteps {
   begin(): void;
   /** Postpones a late step during an outage at once. Any other late step waits, to be judged together with the others of the pass. */
   found(head: StateHead, seen: { readonly now: number; readonly lateMs: number }, counts: Counts): Promise<void>;
-  /** Whether enough were found to decide whether the system is behind. */
+  /** Whether enough late steps were found to decide whether the system is behind. */
   areMany(): boolean;
   /** Judges expiries together: if very many steps are late, the system is behind, and their agents are not to blame. */
   judge(counts: Counts): Promise<void>;

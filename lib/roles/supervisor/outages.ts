@@ -6,7 +6,7 @@ import type { Store } from '#ports/store';
 import { type Closures, closures, isShut, outageOf } from '#roles/channels/state';
 import type { Outage } from './judge.ts';
 
-/** The age at which channels and circuit breakers are read again: a long pass, or one that stood still, must not judge by old ones. */
+/** The age at which channels and circuit breakers are read again: a long pass, or one that stood still, must not judge by old records. */
 const freshMs = 10_000;
 
 /** The outages of one pass. It reads each record once in ten seconds, and circuit breakers only if a step is late. */
@@ -15,7 +15,7 @@ export interface Outages {
   begin(): void;
   /** Returns the channels that are closed or were closed recently. */
   closed(): Promise<Closures>;
-  /** Returns the outage that covers a part of the late step's time. One that still lasts comes first. */
+  /** Returns the outage that covers a part of the late step's time. An outage that still lasts comes first. */
   before(head: StateHead, dueAt: number, now: number): Promise<Outage | undefined>;
   /** Whether the channel of wake-ups is closed. If so, late orders are not woken: a pass finds them again when the channel is open. */
   shutsWakeUps(): Promise<boolean>;

@@ -30,7 +30,7 @@ export interface SupervisorOptions {
   readonly telemetry: Telemetry;
   /** The consumers of all channels. Each pass opens and closes them as the channels' records say. */
   readonly consumers?: Consumers | undefined;
-  /** The time by which a deadline must have passed before it counts, in milliseconds. */
+  /** The time that must pass after a deadline before the deadline counts as missed, in milliseconds. */
   readonly clockToleranceMs?: number;
   /** The agents' reply queues. Late steps do not count while replies wait there for a long time. */
   readonly replyQueues?: readonly string[];
@@ -56,7 +56,7 @@ export interface Supervisor {
 /** Returns a key that stands for the rules about ages and late steps of this workflow's orders; undefined if there are none. */
 export type TimersOf = (workflow: string) => string | undefined;
 
-/** The parts that a sweep adds to the check of an order. */
+/** The work that a pass or a sweep adds to the examination of an order. */
 interface Sweeping {
   /** Called with each order that can be read. */
   readonly saw?: ((head: StateHead) => void) | undefined;
@@ -173,8 +173,8 @@ function createExamination({
 }
 
 /**
- * Returns the key of the present rules if the order's deadlines were planned with another one: no write has followed the change of the
- * rules.
+ * Returns the key of the present rules if the order's deadlines were planned with another one: no write of the order has followed the
+ * change of the rules.
  */
 function changedTimers(head: StateHead, timersOf: TimersOf): string | undefined {
   const key = timersOf(head.workflow.name);

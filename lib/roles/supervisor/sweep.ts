@@ -9,7 +9,7 @@ interface Ports {
   readonly lookedAtOnce?: number;
   /** Aborts when the host must stop before the sweep is complete. */
   readonly stopping?: AbortSignal | undefined;
-  /** The figures that a sweep has gathered so far. An interrupted sweep stores them with its position, for the next run. */
+  /** The figures that a sweep has gathered so far. An interrupted sweep stores them with its position, for the next sweep. */
   readonly gathering?: Gathering | undefined;
 }
 
@@ -25,8 +25,8 @@ const notedEveryMs = 60_000;
 const id = 'PLACE';
 
 /**
- * Walks through all orders. Saves its position at intervals, so that the next run continues an interrupted sweep. A short
- * sweep writes nothing. Resolves to whether the walk reached the end.
+ * Walks through all orders. Saves its position at intervals, so that the next sweep continues an interrupted one. A short sweep writes
+ * nothing. Resolves to whether the walk reached the end.
  */
 export async function sweepThrough(
   { store, clock, lookedAtOnce = 1000, stopping, gathering }: Ports,

@@ -41,8 +41,8 @@ interface Woken {
 }
 
 /**
- * Creates the sender of wake-ups. A lost wake-up is sent again with exponential backoff, first after one step timeout, so
- * that an order of seconds does not wait half a minute. If no scheduler runs, pauses grow further, to keep the queue short.
+ * Creates the sender of wake-ups. A lost wake-up is sent again with exponential backoff, first after one step timeout, so that an order
+ * whose steps take seconds does not wait half a minute. If no scheduler runs, pauses grow further, to keep the queue short.
  */
 export function createWakeUps<Order extends DueOrder>({
   clock,

@@ -5,7 +5,7 @@ import { type TaskRecord, taskLimits } from '#ports/tasks';
 export type Act =
   | { readonly action: 'claim' }
   | { readonly action: 'release' }
-  /** To a person: claims it for that person. To a group alone: the group's task is open. */
+  /** With `assignee`: claims the task for that person. With `group` alone: the task is open for that group. */
   | { readonly action: 'assign'; readonly assignee?: string | undefined; readonly group?: string | undefined }
   | { readonly action: 'comment'; readonly text: string }
   /** Only for a task without an order. A write of its order resolves every other task. */
@@ -64,6 +64,6 @@ function opened({ assignee: _, claimedAt: __, ...task }: TaskRecord, now: number
 function commented(task: TaskRecord, text: string, { by, now }: Actor): TaskRecord | string {
   const { comments = [] } = task;
   if (comments.length >= taskLimits.commentsMax)
-    return `The task has ${taskLimits.commentsMax} comments, which is the limit. Note it in the reason of your instruction.`;
+    return `The task has ${taskLimits.commentsMax} comments, which is the limit. Write your comment into the reason of your instruction.`;
   return { ...task, comments: [...comments, { by, at: now, text }] };
 }

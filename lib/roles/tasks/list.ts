@@ -10,9 +10,9 @@ import { storedTask } from '#roles/exceptions/read';
 import { exceptionIn, groupDays, isEarlyClosing, sortOfTask, taskIn } from '#roles/exceptions/records';
 
 export interface TaskFilter {
-  /** Absent: open and claimed. */
+  /** Absent: open and claimed tasks. */
   readonly state?: TaskState;
-  /** The person who has claimed it; null: nobody has. */
+  /** The person who has claimed the task; null: nobody has. */
   readonly assignee?: string | null;
   /** One of these groups. */
   readonly groups?: readonly string[];
@@ -117,7 +117,10 @@ async function walk(
 
 type Fits = (task: TaskRecord) => boolean;
 
-/** Lists the tasks of one order, from the order's own partition. Pages follow their numbers; the tasks of one page are sorted by time. */
+/**
+ * Lists the tasks of one order, from the order's own partition. The pages follow the numbers of the tasks; within one page, tasks are
+ * sorted by time.
+ */
 async function listOfOrder(
   store: Ports,
   filter: TaskFilter & { readonly orderId: string },
@@ -143,7 +146,9 @@ async function listOfOrder(
   }
 }
 
-/** Lists the tasks of alike exceptions. Pages follow the times of the exceptions; the tasks of one page are sorted by time. */
+/**
+ * Lists the tasks of alike exceptions. The pages follow the times of the exceptions; within one page, tasks are sorted by their own time.
+ */
 async function listAlike(
   store: Ports,
   filter: TaskFilter & { readonly fingerprint: string },

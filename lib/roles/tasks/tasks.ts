@@ -38,7 +38,7 @@ export type TaskActed =
   | { readonly outcome: 'not-found' | 'key-reused' }
   | { readonly outcome: 'conflict'; readonly reason: string };
 
-/** The tasks of people. Their acts change the task alone, never its order. */
+/** The tasks of people. An act of a person changes the task alone, never its order. */
 export interface Tasks {
   task(id: string): Promise<TaskRecord | undefined>;
   /** Lists tasks. `after`: the `next` of the page before. */
@@ -50,8 +50,8 @@ export function createTasks({ store, clock }: Ports): Tasks {
   const agenda = createAgenda(store);
 
   /**
-   * Returns the stored task. A task that is still in the outbox of its order is stored first: an act that wrote a resolution from there would hide
-   * it from the figures of its solution, which count the resolution when it is stored.
+   * Returns the stored task. A task or a resolution that is still in the outbox of its order is stored first: if the act stored a
+   * resolution itself, the figures of the solution would not count it.
    */
   async function stored(id: string): Promise<TaskRecord | undefined> {
     const place = taskPlaceOf(id);
@@ -78,7 +78,7 @@ export function createTasks({ store, clock }: Ports): Tasks {
     const calls = call ? { calls: [...(task.calls ?? []), call].slice(-taskLimits.callsMax) } : {};
     const next = { ...changed, ...calls, rev: task.rev + 1 };
     const { nextReminderAt } = next;
-    // The notifier must look at the task at that time, which may be earlier than its present entry says.
+    // The notifier must look at the task at the time of the next reminder, which may be earlier than its present entry says.
     if (typeof nextReminderAt === 'number' && nextReminderAt !== task.nextReminderAt)
       await agenda.put(nextReminderAt, { what: 'task', ...placeOf(next), isNew: false });
     const { outcome } = await store.putDocument(taskDocument(next), task.rev, beside(task, next));

@@ -1,7 +1,7 @@
 import { queueNames } from '#ports/messages';
 import { aboutOf, type CreateFault } from './fault.ts';
 
-/** Delivers one request of an agent twice, as a queue may. */
+/** Delivers one request to an agent twice, as a queue may. */
 export const doubleMessage: CreateFault = ({ agent, happened }) => {
   let doubled: string | undefined;
   let requestsDone = 0;

@@ -23,7 +23,7 @@ export interface Fault {
   failsCallOf?(agent: string): boolean;
   answered?(agent: string): void;
   breakerWritten?(breaker: Breaker): void;
-  /** Whether the scheduler dies now: after the writes of a run, before its acknowledgement. */
+  /** Whether the scheduler is killed now: after the writes of a run, before the acknowledgement of its messages. */
   kills?(): boolean;
   /** Whether the scheduler starts again before this run. */
   restarts?(): boolean;

@@ -40,7 +40,7 @@ export const killScheduler: CreateFault = ({ ms, clock, happened, interrupt }) =
         happened(0, { orderId: aboutOf(first?.body ?? '').orderId });
         interrupt();
       }
-      // Runs that had begun before the kill die, too.
+      // Runs of the scheduler that had begun before the kill end without an acknowledgement, too.
       return true;
     },
     restarts() {

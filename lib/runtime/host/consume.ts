@@ -42,22 +42,25 @@ export async function consumeUntilIdle(options: ConsumeOptions): Promise<Consume
   const { app, consumer, config, environment, idleMs, clock = systemClock } = options;
   const names = (app.consumers ?? []).map(({ name }) => name);
   if (!names.includes(consumer))
-    throw new SetupError(`The app has no consumer "${consumer}".`, `Name one of: ${names.join(', ') || 'none is declared'}.`);
+    throw new SetupError(
+      `The app has no consumer "${consumer}".`,
+      names.length > 0 ? `Name one of: ${names.join(', ')}.` : 'Declare it in the app with defineConsumer.',
+    );
   const { close, ...opened } = await openPorts({ app, config, environment, clock });
   const telemetry = createTelemetry({ level: config.logLevel, format: 'text', auditLines: false });
   await recordDefinitions(app.workflows, opened.store, { mayReplace: config.adapters === 'embedded' });
   const without = topologyOf(app).flatMap(({ name }) => (name === `consumer-${consumer}` || name === 'dead-letter' ? [] : [name]));
   const queue = queueNames.messages(consumer);
-  let idleAt = clock.now();
-  const queues = heard(opened.queues, queue, () => (idleAt = clock.now()));
+  let idleSince = clock.now();
+  const queues = heard(opened.queues, queue, () => (idleSince = clock.now()));
   const ports = { ...opened, ...noIssuer, queues, clock, telemetry };
   const host = await startHost({ app, config, ports, load: loadFunction, without });
   try {
     for (; ; await clock.sleep(lookEveryMs)) {
       const isBusy = (await waiting(queues, queue)) + (await waiting(queues, queueNames.deadLetters(queue))) > 0;
-      if (isBusy) idleAt = clock.now();
+      if (isBusy) idleSince = clock.now();
       const isClosed = (await channelState(consumer, opened.store))?.state === 'closed';
-      if (isClosed || clock.now() - idleAt >= idleMs)
+      if (isClosed || clock.now() - idleSince >= idleMs)
         return { ended: isClosed ? 'closed' : 'idle', deadLetters: telemetry.counts()['messageDeadLettered'] ?? 0 };
     }
   } finally {

@@ -8,7 +8,7 @@ import type { Gate } from './gate.ts';
 
 export type QueueHandler = (event: SQSEvent) => Promise<SQSBatchResponse | undefined>;
 
-/** Feeds a queue to a function, like Lambda's event source mapping. */
+/** Part that delivers the messages of a queue to a function, like Lambda's event source mapping. */
 export interface EventSource {
   /** Stops receiving and waits for the running batches. */
   stop(): Promise<void>;

@@ -69,7 +69,10 @@ export async function startHttp(
   };
 }
 
-/** Against DNS rebinding: a page of another site must not reach a server that listens for this machine or for named hosts. */
+/**
+ * Returns a check of the Host header against DNS rebinding: a page of another site must not reach a server that listens for this machine or
+ * for named hosts.
+ */
 function hostCheck(host: string, names: readonly string[]): (name: string) => boolean {
   if (!isLoopback(host) && names.length === 0) return () => true;
   const served = new Set([host, ...names].map((name) => name.toLowerCase()));
