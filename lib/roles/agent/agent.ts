@@ -26,12 +26,12 @@ export interface AgentOptions {
   readonly store: IntentLog & Breakers;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  /** Decrypts the secrets of orders. An agent that gets no secrets needs none. */
+  /** Decrypts the secrets of orders. An agent that gets no secrets needs no keys. */
   readonly keys?: Keys | undefined;
   readonly credentials: Credentials;
   /** A number from 0 to 1, for jitter. */
   readonly random?: () => number;
-  /** Receives errors of the operations. */
+  /** Receives the troubles of the operations, for their developers. */
   readonly report?: ReportTrouble;
 }
 
@@ -47,7 +47,7 @@ interface ServeOptions {
 /** Server of one agent's requests. It replies on the reply queue before the deadline of the request, or not at all. */
 export interface Agent {
   (request: Request, options?: ServeOptions): Promise<void>;
-  /** Notes that a batch of messages has arrived. */
+  /** Notes that a batch of messages has arrived: see `CircuitGuard`. */
   arrived(): void;
   readonly cancel: RequestsAtWork['cancel'];
 }
@@ -95,7 +95,8 @@ export function createAgent(
     const { deadline, heartbeat } = work;
     try {
       const result = !guard.isClosed && (await guard.isShut(calledFor(work))) ? busy : await execute(work, tools);
-      // The agent does not reply after the deadline: a later attempt may have begun by now, and only its reply counts (SAS).
+      // The agent does not reply after the deadline: a later attempt may have begun by now, and only the reply of that attempt counts
+      // (SAS).
       if (deadline.isOver()) {
         telemetry.count('expired');
         telemetry.log('info', 'stopped expired request without a reply', { orderId, requestId, agent: name });
@@ -123,7 +124,7 @@ interface BeginPorts {
   readonly atWork: RequestsAtWork;
 }
 
-/** Begins to work on a request: its deadline runs from now, and a cancellation finds it. */
+/** Begins to work on a request. From now on its deadline is watched, and a cancellation aborts its operation. */
 function begin(
   { request, secrets }: OpenedRequest,
   operation: Work['operation'],
@@ -164,8 +165,8 @@ function createErrorReports(report: ReportTrouble) {
 }
 
 /**
- * Returns a request for its own queue, with a growing delay. Returns undefined if the delay would pass its deadline: the supervisor then
- * moves the order's deadline because of the outage, and later has the step requested again.
+ * Returns a request for its own queue, with a growing delay. Returns undefined if the delay would end after the request's deadline: the
+ * supervisor then moves the order's deadline because of the outage, and later has the step requested again.
  */
 function requeued(request: Request, now: number, random: number): Pick<Outgoing, 'body' | 'delayMs'> | undefined {
   const times = (request.requeued ?? 0) + 1;

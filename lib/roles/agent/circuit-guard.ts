@@ -8,7 +8,7 @@ import { createRetryBudget, type RetryBudget } from './retry-budget.ts';
 
 /** Permission for one call of the service. The agent reports the result through exactly one of the methods. */
 export interface Permit {
-  /** The call tests whether the service is back: all others wait for its result. */
+  /** The call tests whether the service is back: all other calls wait for its result. */
   readonly isProbe: boolean;
   /** The service answered, with a success or a permanent failure. */
   answered(): Promise<void>;
@@ -25,24 +25,30 @@ export interface GuardOptions {
   readonly random: () => number;
 }
 
-/** A breaker that was read longer ago than this is read again, because another process may have changed it. */
+/** If the breaker is not closed, or calls fail, a read older than this is repeated: another process may have changed the breaker. */
 const freshMs = 2_000;
-/** Maximum number of reads for one call. A store that is always slow must not stop calls of a healthy service. */
+/**
+ * Maximum number of reads of the breaker before one call of the service. A store that is always slow must not stop calls of a healthy
+ * service.
+ */
 const readsMax = 3;
 /** A probe that takes this many times the usual duration shows that the service has not recovered yet. */
 const slowFactor = 3;
-/** Shorter usual durations count as this one, so that a few slow calls of a fast service are normal. */
+/** A shorter usual duration counts as this one, so that a probe of a fast service may be a little slow. */
 const usualMinMs = 1_000;
 
-/** The moment before an access of the store. What the access finds says nothing about later changes, even if the process stands still. */
+/**
+ * The moment before an access of the store. The process may stand still before it gets the answer, and the answer says nothing about
+ * changes after this moment. `rests`: the number of rests until then.
+ */
 interface Moment {
   readonly at: number;
   readonly rests: number;
 }
 
 /**
- * The circuit breaker of one agent in one process. It limits calls of the remote service and shares outages with other
- * processes through the store. While the service is healthy, it makes no extra calls of the store.
+ * The circuit breaker of one agent in one process. It limits calls of the remote service and shares outages with other processes through
+ * the store. While the service is healthy, the guard reads the store only at the beginning and after a rest (`arrived`).
  */
 export class CircuitGuard {
   private readonly agent: string;
@@ -52,17 +58,18 @@ export class CircuitGuard {
   private readonly limit: ConcurrencyLimit;
   /** The breaker unless it is closed; undefined while this process knows of no outage. */
   private known: Breaker | undefined;
-  /** The moment before the read that returned the present copy. */
+  /** The moment before the last access of the store, even of a failed one. */
   private read: Moment = { at: Number.NEGATIVE_INFINITY, rests: 0 };
   private arrivedAt = Number.NEGATIVE_INFINITY;
-  /** Number of arrivals of messages after a rest. */
+  /** Number of times that messages arrived after a rest. */
   private rests = 0;
+  /** The read of the breaker that is under way. */
   private looking: Promise<void> | undefined;
   private readonly outcomes = new Outcomes();
   /** Moving average of the duration of an answered call. */
   private usualMs: number | undefined;
   private callsUnderWay = 0;
-  /** The record as last read, even if it is closed. Its `rev` fences the next write. */
+  /** The breaker as last read or written, even if it is closed. Its `rev` fences the next write. */
   private last: Breaker | undefined;
 
   constructor(agent: string, options: GuardOptions) {
@@ -112,7 +119,7 @@ export class CircuitGuard {
     return this.phaseNow() === 'open' && !mayProbe(this.known, call.client, clock.now());
   }
 
-  /** Returns a permit, or undefined if the service may not be called now. A retry uses up budget, unless the service is just recovering. */
+  /** Returns a permit, or undefined if the service may not be called now. While the breaker is closed, a retry uses the retry budget. */
   async acquirePermit(call: CalledFor, { repeated }: { readonly repeated: boolean }): Promise<Permit | undefined> {
     if (await this.isShut(call)) return undefined;
     const phase = this.phaseNow();
@@ -192,7 +199,7 @@ export class CircuitGuard {
     const { clock, random, telemetry } = this.options;
     if (this.known?.closedAt !== null || !mayProbe(this.known, client, clock.now())) return false;
     const begun = probing(this.known, client, clock.now(), random());
-    // The right to probe ends when another process may probe. A process that stood still for so long puts its request off.
+    // The right to probe ends when another process may probe. A process that stood still for so long requeues its request.
     const isProbe = (await this.write(begun)) && clock.now() < begun.probeAt;
     if (isProbe) telemetry.count('serviceAway');
     return isProbe;

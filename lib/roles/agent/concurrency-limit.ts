@@ -1,6 +1,9 @@
 import type { Clock } from '#ports/clock';
 
-/** Limits the concurrent calls of a service that recovers. It doubles with each round of answers until the first overload, then grows by one. */
+/**
+ * Limit of the concurrent calls of a service that recovers. It doubles with each round of answers until the first overload, and grows by
+ * one with each round after it.
+ */
 export interface ConcurrencyLimit {
   /** Starts again at one call. */
   reset(): void;

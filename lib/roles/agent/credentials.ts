@@ -2,7 +2,7 @@ import { PermanentFailure, TransientFailure } from '#authoring/fault';
 import type { Credentials } from '#ports/credentials';
 import { isRepeated, type Request } from '#ports/messages';
 
-/** Returns the function that reads a credential for one request. It adds each value to the texts that no fault may quote. */
+/** Returns the function that reads a credential for one request. It adds each value to `secrets`, the texts that no fault may quote. */
 export function credentialsFor(request: Request, credentials: Credentials, secrets: string[]): (name: string) => Promise<string> {
   return async (name) => {
     const value = await credentials.read(name).catch(() => {

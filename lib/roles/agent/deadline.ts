@@ -20,7 +20,10 @@ export interface Deadline {
   stop(): void;
 }
 
-/** Starts the deadline of a request: the earlier of `completeBy` and the remaining time, because one of two clocks may be wrong. */
+/**
+ * Starts the deadline of a request: the earlier of `completeBy` and the end of the remaining time, because the clock of the scheduler or of
+ * this host may be wrong.
+ */
 export function startDeadline(
   { completeBy, remainingMs }: Request,
   clock: Clock,

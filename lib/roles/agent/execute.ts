@@ -5,7 +5,7 @@ import type { Request } from '#ports/messages';
 import type { IntentLog } from '#ports/store';
 import { inLinearTime } from '#ports/util/validation';
 import type { Permit } from './circuit-guard.ts';
-import { failed, givenUp, isBusy, outcomeUnknown, type Result, refusalOf, resultOf } from './results.ts';
+import { failed, givenUp, isTransientFault, outcomeUnknown, type Result, refusalOf, resultOf } from './results.ts';
 import { type busy, callOf, inTime, mayBeDone, reportError, type Tools, type Work, withoutSecrets, withRetries } from './retry.ts';
 
 export interface ExecuteTools extends Tools {
@@ -72,7 +72,7 @@ type Run = (repeated: boolean) => Promise<unknown>;
 
 /**
  * Runs an at-most-once operation. A second request for the same effect gets OutcomeUnknown, unless a lookup can answer it. The
- * intent is checked even for a request that will be refused, because an earlier request may have had the effect.
+ * intent is recorded even for a request that will be refused, because an earlier request may have had the effect.
  */
 async function runOnce(work: Work, run: Run | Result, tools: ExecuteTools): Promise<Answer> {
   const { agent, request, operation, deadline, stopping, canceled } = work;
@@ -92,8 +92,8 @@ async function runOnce(work: Work, run: Run | Result, tools: ExecuteTools): Prom
     try {
       sent = true;
       const result = resultOf(await inTime(run(repeated), deadline), operation);
-      // A service that is busy has done nothing.
-      if (isBusy(result)) sent = false;
+      // A service that answers with a transient fault has done nothing.
+      if (isTransientFault(result)) sent = false;
       return result;
     } catch (error) {
       if (error instanceof UnprocessableMessage || (error instanceof TransientFailure && error.nothingSent)) sent = false;

@@ -7,20 +7,20 @@ export interface CalledFor {
 /** Failures in a row that may mean an outage. They must come from more than one order: a single bad order must not stop the others. */
 const failuresInRow = 5;
 /**
- * The fewest failures of the clients other than the one with the most failures. This many show an outage even if the service has just
- * answered another client.
+ * If the clients other than the one with the most failures have at least this many failures together, they show an outage, even if the
+ * service has just answered another client.
  */
 const othersMin = 2;
 /** The time for which an answer to one client shows that the service is up for others. */
 const answerCountsMs = 60_000;
 
 /**
- * The latest outcomes of one agent's calls in one process. One client may send content on which the service always fails. Its
- * failures alone do not mean an outage while the service answers other clients.
+ * The latest outcomes of one agent's calls in one process. One client may send content on which the service always fails. The failures of
+ * that client alone do not mean an outage while the service answers other clients.
  */
 export class Outcomes {
   private failures: CalledFor[] = [];
-  /** The latest answer, and the latest one to another client. */
+  /** The latest answer, and the latest answer to a client other than that one. */
   private latest: { readonly client: string | undefined; readonly at: number } | undefined;
   private latestOfOthers: { readonly client: string | undefined; readonly at: number } | undefined;
 

@@ -40,7 +40,7 @@ export function createRequestsAtWork({ clock, telemetry, report }: RequestsAtWor
     if (canceled.size > canceledKept && oldest !== undefined) canceled.delete(oldest);
   }
 
-  /** Calls the operation's `cancel` hook with a separate abort signal, because that of the work aborts next. */
+  /** Calls the operation's `cancel` hook with a separate abort signal, because the signal of the work aborts next. */
   async function notifyOperation(work: AtWork): Promise<void> {
     const { agent, request, secrets, operation, deadline } = work;
     if (!operation.cancel) return;

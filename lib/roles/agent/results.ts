@@ -61,7 +61,7 @@ const refusedByAgent: ReadonlySet<string> = new Set(['InvalidReply', 'OutputTooL
 export const isRefusedByAgent = (result: Result): boolean => result.status === 'failed' && refusedByAgent.has(result.fault.type);
 
 /** Whether a result is a transient fault that the operation declares. */
-export const isBusy = (result: Result): boolean => result.status === 'failed' && !result.fault.permanent;
+export const isTransientFault = (result: Result): boolean => result.status === 'failed' && !result.fault.permanent;
 
 /** Returns the result for a permanent failure that an operation threw. */
 export const refusalOf = (error: PermanentFailure, { outcomeUnknown }: { readonly outcomeUnknown: boolean } = error): Result =>

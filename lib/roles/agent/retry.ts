@@ -119,7 +119,7 @@ function afterError(error: unknown, work: Work, tried: number, { repeats, random
   if (tried >= (operation.attemptsMax ?? attemptsMaxDefault)) return { does: 'replies', result: exhausted(error, operation) };
   const asked = error instanceof TransientFailure ? error.retryAfterMs : undefined;
   const pause = Math.round(Math.max(asked ?? 0, backoffMs(pauseMs, tried - 1, random())));
-  // After the deadline nobody would hear of this error. A reply before it makes the error the reason of the late step.
+  // After the deadline nobody would hear of this error. A reply before the deadline tells the order why its step is late.
   const endsAt = heartbeat?.keepsUntil ?? deadline.at();
   return clock.now() + pause < endsAt ? { does: 'tries again', pauseMs: pause } : { does: 'replies', result: exhausted(error, operation) };
 }

@@ -13,7 +13,10 @@ import { failed, type Result } from './results.ts';
 /** A request whose secrets the agent has decrypted, as far as the operation declares their fields. */
 export interface OpenedRequest {
   readonly request: Request;
-  /** The texts of the secrets, and of the credentials that the operation has read so far. They must not appear in faults, logs and plain outputs. */
+  /**
+   * Texts of the secrets, and of the credentials that the operation has read so far. They must not appear in faults, logs and plain
+   * outputs.
+   */
   readonly secrets: string[];
   /** Returns a result as it may be stored: no fault quotes a secret, and an output holds secrets only sealed. */
   readonly closed: (result: Result) => Result;
@@ -77,10 +80,10 @@ interface Quotes {
   readonly seal: (value: Json) => string;
 }
 
-/** Shorter secrets match parts of ordinary texts, such as an id with the same digits. */
+/** Shorter secrets are not searched for within texts: they match parts of ordinary texts, such as an id with the same digits. */
 const quoteCharactersMin = 8;
 
-/** Seals each text of an output that is, or quotes, a secret of the input. Later steps can still pass it on. */
+/** Seals each text of an output that is, or quotes, a secret of the input. Later steps can still pass the sealed text on. */
 function withQuotesSealed(value: Json, quotes: Quotes): Json {
   const { found, secrets, seal } = quotes;
   if (typeof value === 'string' || typeof value === 'number') {
@@ -110,8 +113,8 @@ export const notOpened = (problem: string, outcomeUnknown: boolean): Result =>
 const causesMax = 5;
 
 /**
- * Returns an error without the secrets, of the same class. Its texts are shortened later: a part of a secret would not be recognized
- * after that.
+ * Returns an error without the secrets, of the same class. Callers shorten the texts of the error only afterwards: in a shortened text, a
+ * part of a secret would not be recognized.
  */
 export function withoutSecretsIn(error: unknown, secrets: readonly string[], depth = 0): unknown {
   if (secrets.length === 0 || depth > causesMax) return error;

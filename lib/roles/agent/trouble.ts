@@ -19,7 +19,7 @@ export type Trouble = {
 } & (
   | { readonly what: 'threw'; readonly in: 'run' | 'lookup'; readonly error: unknown; readonly next: AfterError }
   | { readonly what: 'failed to cancel'; readonly error: unknown }
-  /** The agent refused the input or the output, which does not fit the operation's schema. */
+  /** The agent refused the input or the output: it does not fit the operation's schema, or it is too large. */
   | { readonly what: 'was refused'; readonly result: Result }
   /** The operation gave no answer before the deadline. */
   | { readonly what: 'was silent' }

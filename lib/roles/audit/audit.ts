@@ -18,14 +18,14 @@ const quarterMs = 900_000;
 /** The largest number of days that are read for one page of entries. A day without entries costs one read, too. */
 const daysMax = 60;
 const readAtOnce = 100;
-/** Reads that this process knows to be in the audit, so that a polling console costs no writes. */
+/** Reads of people that this process knows to be in the audit, so that a polling console costs no writes. */
 const knownReadsMax = 2000;
 
 /** Creates the audit in documents of the store. Each entry is also a line of the log, at every log level. */
 export function createAudit({ store, ...ports }: Ports): Audit {
   const { clock } = ports;
   const knownReads = new Set<string>();
-  /** Sorts the entries of this process within one millisecond. */
+  /** Number of entries that this process has prepared. It sorts the entries of one millisecond. */
   let prepared = 0;
 
   const log = ({ at, ...entry }: AuditEntry): Promise<void> =>
@@ -37,7 +37,7 @@ export function createAudit({ store, ...ports }: Ports): Audit {
     if (outcome === 'written') await log(entry);
   }
 
-  /** Returns when the read was first recorded in its quarter of an hour. Concurrent processes get the same answer. */
+  /** Returns when a person's read was first recorded in its quarter of an hour. Concurrent processes get the same answer. */
   async function firstReadAt(read: string, now: number): Promise<number> {
     const collection = collections.auditedReads(dayOf(now));
     const marker = { collection, id: read, rev: 1, content: { at: now }, expiresAt: now + dayMs };

@@ -25,7 +25,7 @@ interface Ports extends LogPorts {
 
 /** A day is closed this long after its end, because an API call may still write an entry of it. No call takes a tenth of this time. */
 const closedAfterMs = 3_600_000;
-/** Days written in one run, if the last digest is older. */
+/** The largest number of days whose digests one call of the function writes. */
 const daysMax = 60;
 /** Entries in one part of a digest: about 110 KB. */
 const perPart = 1000;
@@ -33,9 +33,9 @@ const perPart = 1000;
 const keptMs = (keptDays + 2) * dayMs;
 
 /**
- * Creates the function that writes the digests of the days that are over since the last digest. Without a digest, it begins with the newest
- * of these days, if that one has entries. Its documents are never changed: of two processes that write the digest of one day, the second continues with the parts of the first. After the
- * newest digest, a process does not look again until another day is over.
+ * Creates the function that writes the digests of the days that are over since the last digest. If there is no digest yet, it begins with
+ * the newest day that is over, if that day has entries. A digest is never changed: if two processes write the digest of one day, the second
+ * one continues with the parts of the first. After the digest of the newest day, a process reads nothing until another day is over.
  */
 export function createDigests(ports: Ports): () => Promise<void> {
   const { store, clock } = ports;
@@ -83,7 +83,9 @@ async function entriesOf(store: Pick<Documents, 'documents'>, day: string, after
   return found.map(({ id, content }) => [id, entryHash(content)] as const);
 }
 
-/** Returns the day with which the digests begin: the newest one that is over, if it has an entry. A system without entries has no digests. */
+/**
+ * Returns the day with which the digests begin: the newest day that is over, if it has an entry. A system without entries has no digests.
+ */
 async function firstDay(store: Pick<Documents, 'documents'>, newestDay: string): Promise<string | undefined> {
   return (await store.documents(collections.audit(newestDay), undefined, 1)).length > 0 ? newestDay : undefined;
 }

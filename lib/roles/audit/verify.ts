@@ -37,18 +37,24 @@ async function digestOf(store: Pick<Store, 'document'>, day: string): Promise<Di
   return found && digestIn(found);
 }
 
-/** Returns a misfit if the digest does not continue the chain. The oldest digests expire, so the first one may name one that is gone. */
+/**
+ * Returns a misfit if the digest does not continue the chain. The oldest digests expire, so the first one that is left may name a digest
+ * that is gone.
+ */
 function chainMisfits({ day, previous }: Digest, before: Digest | undefined, now: number): readonly AuditMisfit[] {
   const isOldest = !before && Date.parse(day) < now - (keptDays - 1) * dayMs;
   const continues = before ? before.hash === previous && dayAfter(before.day) === day : previous === null || isOldest;
   return continues ? [] : [{ entry: null, problem: 'digest-before-removed' }];
 }
 
-/** Returns the entries that are not as the digest lists them, the earliest first. */
+/**
+ * Returns the misfits of one day: a digest that does not fit its parts, then the entries that are not as the digest lists them, earliest
+ * first.
+ */
 async function entryMisfits(store: Store, { day, previous, hash }: Digest, now: number): Promise<readonly AuditMisfit[]> {
   const parts = (await documentsOf(store, collections.auditDigestParts(day))).map(entriesIn);
   const own: readonly AuditMisfit[] = digestHash(day, previous, parts) === hash ? [] : [{ entry: null, problem: 'digest-changed' }];
-  // The store removes entries after this time.
+  // The store may have removed entries of so old a day.
   if (day <= dayOf(now - keptDays * dayMs)) return own;
   const expected = new Map(parts.flat());
   const misfits: AuditMisfit[] = [];

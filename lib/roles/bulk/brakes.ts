@@ -14,7 +14,7 @@ interface Ports {
 
 /** A queue of the scheduler is behind if a message has waited longer than this. */
 const olderThanMs = 10_000;
-/** Messages that count as a backlog if so many wait for the same time: not every queue reports how old they are. */
+/** A queue is also behind if at least so many messages wait in it for that long: not every queue reports how old its messages are. */
 const manyMin = 20;
 
 /** Looks for reasons why a bulk run must wait: a remote service that it needs is unavailable, or the scheduler is behind. */
@@ -35,7 +35,7 @@ export function createBrakes({ store, queues, clock, schedulerQueues }: Ports): 
 
   return {
     async found(agents) {
-      // If no request waits for the service, an order of the run makes the next probe.
+      // If no other request will be the next probe, the run does not pause: an order of the run is the probe.
       for (const agent of agents) if (awaitsProbe(await store.breaker(agent), clock.now())) return { by: 'breaker', agent };
       for (const queue of schedulerQueues) if (await isBehind(queue)) return { by: 'backlog', queue };
       return undefined;

@@ -24,15 +24,15 @@ export interface BulkDraft extends BulkAsked {
   readonly canary?: number | undefined;
   readonly stopAfterFailures?: number | undefined;
   readonly starts: boolean;
-  /** The run whose untouched orders this one takes. */
+  /** The id of the earlier run whose untouched orders this one takes. */
   readonly continues?: string | undefined;
-  /** The idempotency key of the API call. It names the run: the same key leads to the same one. */
+  /** The idempotency key of the API call. It names the run: the same key leads to the same run. */
   readonly key: string;
 }
 
 export type BulkCreated =
   | { readonly outcome: 'created' | 'replayed'; readonly run: BulkRun }
-  /** Another API call had this idempotency key. */
+  /** An earlier API call with other content had this idempotency key. */
   | { readonly outcome: 'key-reused' };
 
 export type BulkAction = Exclude<BulkChange['action'], 'create'>;
@@ -48,7 +48,7 @@ export interface BulkAct {
 export type BulkActed =
   | { readonly outcome: 'done' | 'replayed'; readonly run: BulkRun }
   | { readonly outcome: 'not-found' | 'key-reused' }
-  /** The run's state does not allow it. */
+  /** The run's state does not allow the action. */
   | { readonly outcome: 'conflict'; readonly reason: string };
 
 /** The actions of people on bulk runs. */
@@ -153,7 +153,9 @@ function nextOf(run: BulkRun, action: BulkAction): Partial<BulkRun> | string {
   }
 }
 
-/** Whether a run has treated all orders of its canary. True also if a person or an automatic pause came before the canary itself paused it. */
+/**
+ * Whether a run has applied its instruction to all orders of its canary, even if another pause came before the canary could pause the run.
+ */
 const isCanaryOver = ({ canary, counts, ahead }: BulkRun): boolean => canary !== null && counts.applied + ahead.applied >= canary;
 
 function newRun({ by, key, filter, instruction, solution, ...draft }: BulkDraft, createdAt: number): BulkRun {

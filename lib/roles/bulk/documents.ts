@@ -71,9 +71,9 @@ const outcomeId = (orderId: string): string => `OUT#${orderId}`;
 
 export const outcomeIn = ({ content }: Document): StoredOutcome => content as unknown as StoredOutcome;
 
-/** Whether an order has passed; `none`: the instruction has not been applied to it. */
+/** The verdict on an order; `none`: the instruction has not been applied to it. */
 export type Mark = Verdict | 'none';
-/** One letter for each order of a chunk. */
+/** The stored form of the marks of a chunk has one letter for each order. */
 const letters: { readonly [mark in Mark]: string } = { none: '.', running: '-', passed: 'p', 'failed-again': 'a', 'failed-otherwise': 'o' };
 const marks = new Map(Object.entries(letters).map(([mark, letter]) => [letter, mark as Mark]));
 
@@ -177,7 +177,7 @@ async function outcomesOf(
   const [first, last] = [orders[0], orders.at(-1)];
   const found = new Map<string, StoredOutcome>();
   if (!first || !last) return found;
-  // An id before the first one.
+  // An id that sorts before that of the first outcome.
   let after = outcomeId(first.orderId).slice(0, -1);
   for (;;) {
     const page = await store.documents(collections.bulk(id), after, pageSize);

@@ -25,7 +25,9 @@ interface ValueProblem {
   readonly column?: number;
 }
 
-/** Returns the problems of the expressions of an instruction, and of literal values, which are the same for every order. */
+/**
+ * Returns the problems of the values of an instruction: wrong expressions and, `isForMany`, literal values, which every order would get.
+ */
 export function valueProblems(instruction: BulkInstruction, isForMany: boolean, pointer = '/instruction'): readonly ValueProblem[] {
   return valueFields.flatMap((field): readonly ValueProblem[] => {
     const value = instruction[field];

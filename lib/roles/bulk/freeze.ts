@@ -25,7 +25,7 @@ export function openCauseOf({ open = [] }: Pick<StateHead, 'open'>): number {
   return (error ?? open.at(-1))?.seq ?? 0;
 }
 
-/** Passes the orders of a filter on, page by page, until `take` returns false. An order may come twice. */
+/** Calls `take` with the orders of a filter, page by page, until it returns false. An order may come twice. */
 export async function eachMatch(filter: BulkFilter, ports: Ports, take: (orders: readonly OrderOfSet[]) => Promise<boolean> | boolean) {
   if (filter.ids) return eachOf(filter.ids, filter, ports, take);
   if (filter.fingerprint !== undefined) return eachAlike(filter.fingerprint, filter, ports, take);
@@ -48,7 +48,7 @@ const orderOfSet = (head: StateHead, reference?: string): OrderOfSet => ({
 
 const orderFilter = ({ ids: _, fingerprint: __, ...filter }: BulkFilter): OrderFilter => filter;
 
-/** Passes on the orders that a person names. An id without an order stays in the set, so that its check refuses it. */
+/** Calls `take` with the orders that a person names. An id without an order stays in the set, so that its check refuses it. */
 async function eachOf(ids: readonly string[], filter: BulkFilter, { store }: Ports, take: Take): Promise<void> {
   for (let from = 0; from < ids.length; from += readAtOnce) {
     const some = ids.slice(from, from + readAtOnce);
@@ -62,7 +62,7 @@ async function eachOf(ids: readonly string[], filter: BulkFilter, { store }: Por
   }
 }
 
-/** Passes on the orders whose open exception has the fingerprint. */
+/** Calls `take` with the orders whose open exception has the fingerprint. */
 async function eachAlike(fingerprint: string, filter: BulkFilter, { store, now }: Ports, take: Take): Promise<void> {
   let after: string | undefined;
   do {
@@ -110,8 +110,8 @@ const withReferences = (orders: readonly OrderOfSet[], { store }: Ports): Promis
   allSettledOrThrow(orders.map(async (order) => ({ ...order, reference: await referenceOf(order.orderId, store) })));
 
 /**
- * Whether a filter means more orders than a run may have. False also means "not known": the time of the API call was over, or a group of
- * exceptions has a count but the filter takes only a part of it. The run itself counts again when it freezes its set.
+ * Whether a filter means more orders than a run may have. False also means "not known": the time of the API call was over, or the filter
+ * takes only a part of the exceptions of a fingerprint, which are counted together. The run itself counts again when it freezes its set.
  */
 export async function meansTooMany(filter: BulkFilter, { store, now }: Ports, isTimeOver: () => boolean): Promise<boolean> {
   const { ids, fingerprint, ...others } = filter;

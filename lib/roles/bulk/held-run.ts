@@ -14,7 +14,7 @@ export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
 
-/** The time that a process may be silent before another one takes its run. */
+/** The time for which a process may leave its lease unrenewed before another process takes the run. */
 const leaseMs = 15_000;
 const renewMs = 1_000;
 

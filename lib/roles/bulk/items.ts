@@ -23,8 +23,8 @@ interface Extent {
 }
 
 /**
- * Lists the orders of a run with their outcomes, as the set sorts them. It looks at no more than `lookedMax` orders for a page, and reads the
- * heads of those that failed after the instruction.
+ * Lists the orders of a run with their outcomes, in the sequence of the set. It looks at no more than `lookedMax` orders for a page, and
+ * reads the heads of those that failed after the instruction.
  */
 export async function itemsOf(run: BulkRun, outcome: BulkItem['outcome'] | undefined, extent: Extent, store: Store): Promise<BulkItemPage> {
   const page = await pageOf(run, outcome, extent, store);

@@ -36,12 +36,12 @@ export interface RunPorts {
   readonly instruct: Instruct;
 }
 
-/** Checks a second. They send nothing, so the rate of the run, which spares remote services, does not hold for them. */
+/** Checks of orders per second. They send nothing, so the rate of the run, which spares remote services, does not hold for them. */
 const checksPerSecond = 1_000;
-/** Infeasible orders that are kept in one write. */
+/** The largest number of infeasible orders whose outcomes one write stores. */
 const keptAtOnce = 50;
 const pauseMs = 1_000;
-/** The time after its creation for which a run checks whether its applied orders pass or fail. */
+/** The time after its creation for which a run follows whether its applied orders pass or fail. */
 const followedMs = 7 * 86_400_000;
 
 /** A chunk of the set with what is known about its orders. */
@@ -128,7 +128,7 @@ export class RunAtWork {
     await this.held.save(() => ({ set: { epoch, count: orders.length, chunks, at } }));
   }
 
-  /** Checks one chunk. A process that takes over begins the chunk again, and keeps what is refused already. */
+  /** Checks one chunk. A process that takes over begins the chunk again, and skips the orders that are refused already. */
   private async check(count: number): Promise<void> {
     const { run } = this.held;
     const { orders, outcomes, index } = await this.chunkAt(run.checked);
@@ -149,8 +149,8 @@ export class RunAtWork {
   }
 
   /**
-   * Keeps what a check has refused, and counts it, in one write: a process that has lost the run, or that dies, leaves no outcome
-   * uncounted.
+   * Stores the outcomes of orders that a check has refused, and counts them, in one write: so a process that has lost the run stores none,
+   * and a process that dies leaves none uncounted.
    */
   private async keep(infeasible: readonly StoredOutcome[], outcomes: Chunk['outcomes']): Promise<void> {
     if (infeasible.length === 0) return;
@@ -165,7 +165,10 @@ export class RunAtWork {
     for (const outcome of infeasible) outcomes.set(outcome.orderId, outcome);
   }
 
-  /** Carries on a run: verifies, looks at the brakes, and treats the orders of one second, or fewer if the canary or open verdicts limit them. */
+  /**
+   * Continues a run: verifies, looks at the brakes, and treats the orders of one second, or fewer if the canary or open verdicts limit
+   * them.
+   */
   private async goOn(isOver: () => boolean): Promise<void> {
     await this.verify();
     if (this.held.run.state !== 'running' || (await this.brake())) return;
@@ -211,7 +214,7 @@ export class RunAtWork {
     await this.count();
   }
 
-  /** Counts the outcomes of the present chunk, and moves the cursor to the first order without one. */
+  /** Counts the outcomes of the present chunk, and moves the cursor to the first order without an outcome. */
   private async count(): Promise<void> {
     const { set, cursor } = this.held.run;
     if (!set || this.held.run.checked < set.count || cursor >= set.count) return;

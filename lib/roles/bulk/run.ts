@@ -6,7 +6,7 @@ import type { Outcome, ProcessState } from '#ports/records';
 export const bulkStates = ['preparing', 'ready', 'running', 'paused', 'stopped', 'done'] as const;
 export type BulkState = (typeof bulkStates)[number];
 
-/** The orders that a bulk run is for. All that is given must hold. */
+/** The orders that a bulk run is for: those that match every given field. */
 export interface BulkFilter {
   readonly state?: 'Pending' | 'Processing' | 'Processed' | 'Error';
   readonly workflow?: string;
@@ -14,7 +14,7 @@ export interface BulkFilter {
   readonly fingerprint?: string;
   /** Short fault type: `CardDeclined`. */
   readonly fault?: string;
-  /** Milliseconds since 1970, both exclusive. */
+  /** Milliseconds since 1970; an order of exactly this time does not match. */
   readonly submittedAfter?: number;
   readonly submittedBefore?: number;
   readonly ids?: readonly string[];
@@ -42,7 +42,7 @@ export type Verdict = 'running' | 'passed' | 'failed-again' | 'failed-otherwise'
 export type Verdicts = { readonly [verdict in Exclude<Verdict, 'running'>]: number };
 export const noVerdicts: Verdicts = { passed: 0, 'failed-again': 0, 'failed-otherwise': 0 };
 
-/** The reason for which a run is paused. A run that paused because of a breaker or a backlog goes on by itself. */
+/** The reason for which a run is paused. A run that has paused because of a breaker or a backlog resumes itself. */
 export type PauseCause =
   | { readonly by: 'person' | 'canary' }
   | { readonly by: 'breaker'; readonly agent: string }
@@ -77,7 +77,7 @@ export interface BulkRun {
   readonly stopAfterFailures: number | null;
   /** Whether it starts as soon as it is prepared. */
   readonly starts: boolean;
-  /** The run whose untouched orders this one takes. */
+  /** The id of the earlier run whose untouched orders this one takes. */
   readonly continues?: string;
   /** The hash of the API call that created it. */
   readonly asked: string;
@@ -98,7 +98,7 @@ export interface BulkRun {
   readonly pause: PauseCause | null;
   /** The reason for which it stopped by itself. */
   readonly stopped: { readonly code: string; readonly detail: string } | null;
-  /** The agents that the instruction's requests need, as far as the check has seen. */
+  /** The agents to which the instruction sends requests, as far as the check has found out. */
   readonly agents: readonly string[];
   /** The process that works on the run, and until when it may: a lease. The epoch rises with every process. */
   readonly epoch: number;
@@ -125,7 +125,7 @@ export interface BulkFigures {
 export const sumOf = (one: OutcomeCounts, other: OutcomeCounts): OutcomeCounts =>
   Object.fromEntries(outcomes.map((outcome) => [outcome, one[outcome] + other[outcome]])) as OutcomeCounts;
 
-/** Returns the figures of a run. While it is prepared, they are of the orders that were checked so far. */
+/** Returns the figures of a run. While the run is prepared, they count only the orders that were checked so far. */
 export function figuresOf({ set, checked, counts, ahead, verdicts, kind }: BulkRun): BulkFigures {
   const { applied, refused, failed, infeasible, 'moved-on': movedOn } = sumOf(counts, ahead);
   const feasible = checked - infeasible;
@@ -160,7 +160,7 @@ export function unverifiedMax({ canary, canaryPassed, stopAfterFailures, kind }:
 
 export const isFinal = ({ state }: Pick<BulkRun, 'state'>): boolean => state === 'stopped' || state === 'done';
 
-/** Whether a process must work on a run now or later. A process that has died leaves its name, and outcomes that nobody has counted. */
+/** Whether a process must work on a run now or later. A process that has died leaves its name (`heldBy`), and maybe uncounted outcomes. */
 export const needsWork = (run: BulkRun): boolean => isActive(run) || run.heldBy !== null || run.verifyAt !== null;
 
 const isActive = (run: BulkRun): boolean => run.state === 'preparing' || run.state === 'running' || hasPausedItself(run);
@@ -185,7 +185,7 @@ export interface BulkItem {
   readonly now?: OrderNow;
 }
 
-/** The fault of an order is the one that blocks it or has ended it, or that of its failing undo. */
+/** The present state of an order. `fault`: the fault that blocks the order or has ended it, or the fault of its failing undo. */
 export interface OrderNow {
   readonly processState: ProcessState;
   readonly outcome: Outcome | null;

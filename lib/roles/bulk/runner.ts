@@ -82,7 +82,7 @@ export function createBulkRunner(ports: BulkRunnerPorts): BulkRunner {
             running.add(work);
           }
           if (running.size === 0) return;
-          // A run that begins during this time must not wait for the end of another one.
+          // A run that begins meanwhile must not wait for the end of another run.
           await Promise.race([Promise.all(running), clock.sleep(lookEveryMs)]);
           if (isOver()) return void (await allSettledOrThrow([...running]));
         }

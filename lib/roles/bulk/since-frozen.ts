@@ -40,8 +40,9 @@ async function countOf(run: BulkRun, filter: BulkFilter, at: number, { store, no
 }
 
 /**
- * Returns orders that have come to match since the set was frozen (`at`). With a filter on Error, these are orders with an exception since
- * then. With any other, they were submitted since then: no index tells when an older order began to match.
+ * Returns orders that have come to match since the set was frozen (`at`). With a filter on Error, a fingerprint or a fault, these are the
+ * orders with an exception since then. With any other filter, they were submitted since then: no index tells when an older order began to
+ * match.
  */
 async function candidatesOf(filter: BulkFilter, at: number, store: Store, now: number): Promise<ReadonlySet<string>> {
   const found = new Set<string>();

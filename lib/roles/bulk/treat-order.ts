@@ -68,9 +68,9 @@ const plannedCheck = ({ check, plan }: Extract<Instructed, { outcome: 'planned' 
 const refused = (code: string, detail: string): Checked => ({ ok: false, refusals: [{ code, detail }] });
 
 /**
- * Applies the instruction to one order, unless the order has an outcome already, or the run does not go on: then it resolves to undefined.
- * The outcome `applied` is part of the transaction of the order's write, so neither exists without the other. So a process that repeats the work of another
- * one applies nothing twice.
+ * Applies the instruction to one order, unless the order has an outcome already. Resolves to undefined if the run does not go on. The
+ * outcome `applied` is part of the transaction of the order's write, so neither exists without the other. So a process that repeats the
+ * work of another process applies nothing twice.
  */
 export async function treatOrder(order: OrderOfSet, treating: Treating): Promise<StoredOutcome | undefined> {
   const { run, documents, clock, mayGoOn, telemetry } = treating;
@@ -97,13 +97,16 @@ export interface Treating extends TreatingPorts {
   readonly telemetry: Pick<Telemetry, 'log'>;
 }
 
-/** Resolves to undefined where the order must be tried again, and to `over` where the run does not go on. */
+/** Resolves to undefined if the order must be tried again, and to `over` if the run does not go on. */
 async function tryOnce(order: OrderOfSet, treating: Treating): Promise<StoredOutcome | 'over' | undefined> {
   const { run, asked, documents, instruct, clock, mayGoOn } = treating;
   const { orderId } = order;
   const lookedAt = clock.now();
   if (!(await mayGoOn())) return 'over';
-  /** A process may have stood still, or waited for a lease, while the run was stopped. */
+  /**
+   * Returns the value unless the run was read too long ago: the process may have stood still, or waited for a lease, while the run was
+   * stopped.
+   */
   const stillKnown = <T>(value: T): T => {
     if (clock.now() - lookedAt > lookCountsMs) throw new RunReadTooLongAgoError(run.id);
     return value;

@@ -16,7 +16,7 @@ interface Ports {
 const looksMax = 100;
 const pauseMs = { first: 250, longest: 30_000 };
 
-/** Follows the applied orders of one run until each has passed or failed. The marks of its chunks tell which ones are still open. */
+/** Follows the applied orders of one run until each has passed or failed. The marks of its chunks tell which orders have no verdict yet. */
 export class Verification {
   private readonly ports: Ports;
   private readonly marks = new Map<number, Mark[]>();
@@ -42,7 +42,7 @@ export class Verification {
     if (now.some((mark, index) => mark !== (before[index] ?? 'none'))) await this.ports.documents.putMarks(run, chunk, now);
   }
 
-  /** Looks at some of the open orders, those whose turn it is. Resolves to the verdicts so far. */
+  /** Examines some of the orders without a verdict: those whose pause is over. Resolves to the verdicts so far. */
   async look(run: BulkRun): Promise<Verdicts> {
     if (!isJudged(run.kind)) return noVerdicts;
     await this.load(run);

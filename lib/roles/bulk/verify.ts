@@ -79,7 +79,7 @@ async function judged(loaded: Loaded, { orderId, seq, kind }: AppliedOrder, jour
 /** A run has no figure for the verdict `void`: the order was ended in another way. It counts as failed otherwise. */
 const verdictOfRun = (verdict: Judged): Verdict => (verdict === 'void' ? 'failed-otherwise' : verdict);
 
-/** Returns the journal from the instruction of the run on: the first of its kind after the exception, or the last one without exception. */
+/** Returns the journal from the run's instruction on: the first one of its kind after the exception; without an exception, the last one. */
 async function factsSince(loaded: Loaded, { orderId, seq, kind }: AppliedOrder, store: Ports['store']): Promise<readonly JournalEntry[]> {
   const { tail } = loaded.instance;
   const after = sinceInstruction(tail, { kind, exceptionId: exceptionIdOf(orderId, seq), seq });

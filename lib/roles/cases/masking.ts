@@ -10,7 +10,7 @@ import type { RecordedEvent } from '#roles/scheduler/recorded-events';
 import { secretOutputAt } from '#roles/scheduler/redaction';
 import { markedIn } from '#roles/secrets/marked';
 
-/** The workflow of a case, which says which of its values are secret. */
+/** The workflow of a case, and the schemas of its operations: they say which values of the case are secret. */
 export interface Marks {
   readonly program: Program;
   readonly schemas: { readonly [operation: string]: OperationSchemas };
@@ -24,7 +24,7 @@ interface Content {
 
 /**
  * Returns the content of a case with a placeholder for each secret. Equal secrets have equal placeholders, so that a replay passes them on
- * as the system did. A placeholder has the form of an encrypted secret: the engine never looks into one.
+ * as the system did. A placeholder has the form of an encrypted secret, because the engine never looks into an encrypted secret.
  */
 export function withoutSecrets<T extends JsonObject>(marks: Marks, content: T): T {
   const { order, journal } = content as unknown as Content;
@@ -82,7 +82,7 @@ const marksOf = ({ nodes }: Program, schemaOf: (node: Node) => JsonObject | unde
 const answersOf = (program: Program): readonly string[] =>
   marksOf(program, (node) => (node.activity === 'askOperator' ? node.answer : undefined));
 
-/** The shortest secret that is looked for inside of other texts, as in the journal. */
+/** Shorter secrets are not searched for within other texts, such as those of the journal. */
 const charactersMin = 4;
 
 /** The placeholders of one case, numbered as they come up. */
@@ -104,7 +104,7 @@ class Placeholders {
     return Object.fromEntries(Object.entries(value).map(([key, entry]) => [withoutTexts(key, this.texts), this.within(entry as Json)]));
   }
 
-  /** Returns the placeholder of a secret: as long as the encrypted one, because sizes may decide what an order does. */
+  /** Returns the placeholder of a secret. It is as long as the encrypted secret, because sizes may decide what an order does. */
   private of(value: Json): string {
     const { content = '', origin = 'case' } = sealedIn(value) ?? {};
     const known =

@@ -8,7 +8,10 @@ export interface ChannelAlertPorts {
   readonly publisher: Publisher;
 }
 
-/** Announces that a channel was closed, then records the announcement. If the record is missing, a repetition uses the same id. */
+/**
+ * Announces that a channel was closed, then records the announcement. If a crash prevents the record, the channel is announced again under
+ * the same id.
+ */
 export async function announceClosing(state: ChannelState, { documents, publisher }: ChannelAlertPorts): Promise<void> {
   const { channel, rev, at, reason, failuresInRow, queues } = state;
   const alert = alertOf('Channel Closed', {

@@ -20,7 +20,8 @@ export interface Opening extends ChannelChange {
 export async function openChannel(channel: string, { canary, ...change }: Opening, store: Kept, beside?: Beside): Promise<ChangeOutcome> {
   const found = await channelState(channel, store);
   if (found?.state !== 'closed') return { outcome: 'unchanged', state: found };
-  // With a canary, the channel opens only after no process has received messages for `restedMs`, so that each reads the breaker before its next call.
+  // With a canary, the channel opens only after no process has received messages for `restedMs`. So each process reads the breaker before
+  // its next call.
   const at = canary ? Math.max(change.now, found.at + restedMs) : change.now;
   if (canary) await openBreaker(channel, found.closedAt ?? found.at, at, store);
   return changeChannelState(channel, store, (before) => (before?.state === 'closed' ? opened(before, change, at) : undefined), beside);

@@ -53,7 +53,7 @@ export function createChannelReconciler({ consumers, clock, telemetry, ...alerti
       const now = clock.now();
       for (const state of states.values()) {
         if (state.state === 'closed') telemetry.count('channelClosed');
-        // The record names the queues that are closed now. The other queue of the pair may have been closed until now: its consumers start.
+        // The record names the queues that are closed now. The other queue of the pair may have been closed before: its consumers start.
         for (const queue of new Set(state.queues.flatMap(pairOf))) await keep(queue, isShut(state, queue, now) ? 'closed' : 'open');
         await announce(state);
       }

@@ -124,7 +124,7 @@ export interface FailureReport {
   readonly queue: string;
   readonly now: number;
   readonly closesAfter: number;
-  /** Last success in the reporting process. */
+  /** The time of the last success in the reporting process; minus infinity if there was none. */
   readonly succeededAt: number;
 }
 
@@ -182,7 +182,9 @@ export async function changeChannelState(
   return changed;
 }
 
-/** Returns the channel's entry in the register. Before a closing the entry is rewritten, so that it does not expire while the channel is closed. */
+/**
+ * Returns the channel's entry in the register. Before a closing it is rewritten, so that it does not expire while the channel is closed.
+ */
 async function enrolled(channel: string, documents: Kept, state: ChannelState['state']): Promise<Document | undefined> {
   const entered = await compareAndSet(async () => {
     const found = await documents.document(collections.channels, channel);

@@ -33,9 +33,9 @@ interface Child {
 }
 
 /**
- * Creates the agent of calls. A child replies when it ends (`replyToCaller` of the scheduler), so a repeated request
- * means that a message was lost. A request that only confirms the outcome of a call is sent before the call is undone: it cancels the
- * child, so that the child ends and replies.
+ * Creates the agent of calls. A child, which is the called order, replies when it ends (`replyToCaller` of the scheduler), so a repeated
+ * request means that a message was lost. A request that only confirms the outcome of a call is sent before the call is undone: it cancels
+ * the child, so that the child ends and replies.
  */
 export function createChildOrders(options: ChildOrdersOptions): ChildOrders {
   const { store, clock, telemetry, scheduler } = options;
@@ -56,8 +56,9 @@ export function createChildOrders(options: ChildOrdersOptions): ChildOrders {
   }
 
   /**
-   * Sends again the reply of a child that has ended, rebuilt from its state. If the table was restored, the record of the caller may be
-   * older than that of the child. The caller may then repeat a call that was undone since: the reply says that the child did not complete.
+   * Sends again the reply of a child that has ended, rebuilt from its state. Cancels a child at work if the call is to be undone. If the
+   * table was restored, the record of the caller may be older than that of the child. The caller may then repeat a call that was undone
+   * since: the reply says that the child did not complete.
    */
   async function continueWith(request: Request, child: Child): Promise<void> {
     const { order, state } = child;
@@ -109,7 +110,7 @@ export function createChildOrders(options: ChildOrdersOptions): ChildOrders {
 
 /**
  * Whether a missing child may have been completed and deleted. A called order is kept as long as its caller, so a
- * missing one was normally never begun. But an older release deleted it after its own retention time.
+ * missing one was normally never begun. But an older release deleted a called order after the retention time of that order.
  */
 async function mayBeForgotten(
   { orderId, path, idempotencyKey }: Request,

@@ -2,7 +2,9 @@ import type { WorkflowDefinition } from '#core/definition/definition';
 import { workflowRef } from '#core/definition/workflow-ref';
 import type { Store } from '#ports/store';
 
-/** Limit of the search in each state. The messages are for people who start a system, and need no exact number. */
+/**
+ * The search reads about this many orders in each process state. The messages are for people who start a system, and need no exact number.
+ */
 const ordersMax = 1_000;
 
 /** Returns one line for each workflow version that unfinished orders need and that is not part of the app. */

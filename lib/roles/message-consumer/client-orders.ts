@@ -17,7 +17,10 @@ export interface ClientOrdersPorts {
   readonly submit: Submit;
 }
 
-/** Returns the access to the orders of one client. `origin` names the message, so that a repetition is recognized as the same submission. */
+/**
+ * Returns the access to the orders of one client. `origin` names the message: if it is handled again, its signals and cancellations count
+ * once.
+ */
 export function clientOrders(client: string, origin: string, ports: ClientOrdersPorts): ClientOrders {
   async function own(orderId: string): Promise<Loaded | undefined> {
     const loaded = await readableOrder(orderId, ports);

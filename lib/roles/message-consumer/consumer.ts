@@ -42,7 +42,7 @@ export function createConsumer(
 ): Consume {
   const guard = new CircuitGuard(name, { breakers: store, clock, telemetry, random });
 
-  /** Returns the handling of a message with its checked body; undefined for a message that only ends its conversation. */
+  /** Returns the function that handles a message, with the body checked; undefined for a message that only ends its conversation. */
   function prepared(message: ConsumerMessage): ((context: MessageContext) => unknown) | undefined {
     if (endingTypes.includes(message.type)) return undefined;
     const type = Object.hasOwn(types, message.type) ? types[message.type] : undefined;
@@ -101,8 +101,8 @@ function messageIn(body: string): ConsumerMessage {
 }
 
 /**
- * Reports a failure to the circuit breaker, as an agent does: an error that the content has caused says nothing about an outage. But after
- * a probe the others wait for a success, because after an opening with a canary such errors may have closed the channel.
+ * Reports a failure to the circuit breaker, as an agent does: an error that the content has caused says nothing about an outage. But any
+ * error of a probe counts as a failure: after an opening with a canary, such errors may be what closed the channel.
  */
 async function reportToGuard(permit: Permit, error: unknown, stopping: AbortSignal): Promise<void> {
   const isOfContent = error instanceof PermanentFailure || error instanceof UnprocessableMessage;

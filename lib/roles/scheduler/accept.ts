@@ -114,7 +114,7 @@ async function withReadable<T>({ load, refold }: Orders, work: (read: Orders['lo
   }
 }
 
-/** Whether the last write applied one of these messages. Its host may have crashed before it sent the requests. */
+/** Whether the last write applied one of these messages. The host of that write may have crashed before it sent the requests. */
 const isLastWrite = ({ record }: Loaded, incoming: readonly Incoming[]): boolean => incoming.some(({ id }) => record.lastBy.includes(id));
 
 function countIgnored(telemetry: Telemetry, orderId: string, incoming: readonly Incoming[], planned: PlannedWrite | undefined): void {

@@ -43,7 +43,7 @@ function handed(draft: Draft, { event, path }: Happened, decision: Decision): Dr
   return handleByRule(applyEvent(draft, { type: 'reported', fault }), decision);
 }
 
-/** An action about a step that has not failed is checked like one about an exception from outside. */
+/** An action about a step that has not failed is checked like an action about an exception from outside. */
 const asReported = (source: string | undefined): Blocked => ({
   path: rootPath,
   fault: { type: '', class: 'expected', permanent: true, message: '', ...(source === undefined ? {} : { source }) },
@@ -99,7 +99,9 @@ function acted(draft: Draft, acting: Acting): Draft {
   }
 }
 
-/** Raises a fault at its open step, whose handlers come first; otherwise reports it. An order that cannot be stopped gets a task. */
+/**
+ * Raises a fault at the step of the event, whose handlers come first; if it is not open, reports the fault. A stopped order gets a task.
+ */
 function raised(draft: Draft, acting: Acting, fault: Fault, toPerson: boolean): Draft {
   const { decision, path } = acting;
   const { phase, ending } = draft.instance.state;
@@ -121,7 +123,7 @@ function asked(draft: Draft, { decision, eventId }: Acting, wishes: Parameters<t
   return withTask(draft, `rule/${decision.ruleId}/${eventId}`, wishes);
 }
 
-/** Suspends the order, and opens a task. An order in Error only gets the task: it begins no new work anyway, even if it had not begun. */
+/** Suspends the order, and opens a task. An order in Error only gets the task, because it begins no new work anyway. */
 function suspended(draft: Draft, acting: Acting): Draft {
   const { decision } = acting;
   const isInError = draft.instance.state.blocked !== undefined || draft.record.processState === 'Error';

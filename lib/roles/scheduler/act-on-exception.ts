@@ -87,7 +87,7 @@ export function actOnException(before: Draft, { blocked, seq, fingerprint }: Sto
   }
 }
 
-/** The compiler reports a kind of action without a case. A newer release may have written a rule of such a kind: the rule does nothing. */
+/** The compiler reports a kind of action that has no case here. A newer release may have written a rule of such a kind: it does nothing. */
 export const unknownAction = <T>(_action: never, nothing: T): T => nothing;
 
 /** Gives the order an instruction of a rule. A mask in it stands for the secret that the order has now. */
@@ -142,7 +142,9 @@ export const withTask = (draft: Draft, cause: string, wishes: TaskWishes): Draft
 /** Returns the path of the activity that an exception is about. A report may be about an activity that has not begun. */
 const placeOf = ({ path, fault, reported }: Blocked): string => (reported ? (fault.source ?? path) : path);
 
-/** Returns why an action cannot be carried out at the activity of the exception. The check of a rule cannot tell it, because it sees no order. */
+/**
+ * Returns why an action cannot be carried out at the activity of the exception. The check of a rule sees no order, so it cannot tell this.
+ */
 export function refusalOf(draft: Draft, blocked: Blocked, action: DecidedAction): string | undefined {
   if (action.kind === 'handle') return handlerRefusal(draft);
   if (action.kind === 'recover') {

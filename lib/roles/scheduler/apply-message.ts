@@ -24,7 +24,7 @@ import { unattended } from './unattended.ts';
 export function applyMessage(draft: Draft, message: Incoming): Draft {
   const applied = appliedMessage(draft, message);
   if (message.type === 'wake-up') return applied;
-  // Some messages may change the record or the journal, but not the state: suspending an unclaimed order does.
+  // Messages of these types may change only the record or the journal: an example is an instruction that suspends an unclaimed order.
   const isTaken =
     applied.instance.state !== draft.instance.state ||
     message.type === 'instruction' ||
@@ -76,8 +76,8 @@ function appliedMessage(draft: Draft, message: Incoming): Draft {
 }
 
 /**
- * Applies a signal. Unlike an instruction, it leaves an order in Error there; the order keeps the signal. A signal that the order cannot keep
- * changes nothing: it does not even claim the order.
+ * Applies a signal. Unlike an instruction, it leaves an order in Error there; the order keeps the signal. A signal that the order cannot
+ * keep changes nothing: it does not even claim the order.
  */
 function signal(draft: Draft, { name, payload }: Signal, key: string | undefined): Draft {
   const keyed = { ...draft, instance: withKey(draft.instance, key) };
@@ -87,7 +87,9 @@ function signal(draft: Draft, { name, payload }: Signal, key: string | undefined
   return next === begun && begun.needs === undefined ? draft : next;
 }
 
-/** A task keeps the content of an instruction up to this size. Of a larger one it keeps only the kind, because the outbox holds the copy. */
+/**
+ * A task keeps the content of an instruction up to this size; of a larger one, only the kind, because the outbox of the record holds a copy.
+ */
 const saidBytesMax = 2048;
 
 function instruct(draft: Draft, { instruction, key, past = new Map(), solution }: Extract<Incoming, { type: 'instruction' }>): Draft {

@@ -5,8 +5,8 @@ import { blockLikeRecord } from './supervisor-notes.ts';
 
 /** Moves a Pending order to Processing in one write: claims it, then starts it or continues it after a reset. */
 export function claim(draft: Draft): Draft {
-  const locked = takeClaim(draft);
-  return locked.instance.state.phase === 'initialized' ? start(locked) : applyEvent(locked, { type: 'reclaimed' });
+  const claimed = takeClaim(draft);
+  return claimed.instance.state.phase === 'initialized' ? start(claimed) : applyEvent(claimed, { type: 'reclaimed' });
 }
 
 export function start(draft: Draft): Draft {

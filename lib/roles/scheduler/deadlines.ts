@@ -15,7 +15,7 @@ export const outboxMs = 10_000;
 const outboxMaxMs = 60_000;
 /** With `onExhausted: 'wait'`: the default pause before a step above its failure limit is requested again. */
 export const longWaitMs = 3_600_000;
-/** Interval at which a suspended order asks again for the handler of its exception: a message between them may be lost. */
+/** Interval at which a suspended order asks again for the handler of its exception: a message between the two orders may be lost. */
 const handlerMs = 600_000;
 /** Interval between reminders of an order in Error. */
 export const reminderMs = 3_600_000;
@@ -158,7 +158,7 @@ export function nextDeadline(
   if (isStopped(record)) return awaitsHandler ? { at: now + handlerMs, for: { ...frozenDue(record), kind: 'handler' } } : undefined;
   // A suspended order in Error asks no rules. Their time must not take the place of its outbox and its reminders.
   const rulesAt = record.suspended ? undefined : given;
-  // A reset voids every request: until the order is claimed again, no step can be late.
+  // A reset voids every request: until a scheduler has claimed the order again, no step can be late.
   const active = outstanding(program, state);
   const waiting = record.processState === 'Processing' ? active : [];
   const { putOff, waitingSince, path }: Partial<DueFor> = record.nextDueFor ?? {};
@@ -222,8 +222,8 @@ export const isStopped = ({ suspended, processState }: Pick<StateRecord, 'suspen
   suspended && (processState === 'Pending' || processState === 'Processing');
 
 /**
- * Returns the order's place in the worklist. Within a list, an entry moves only to an earlier time, so a healthy order writes it once
- * and removes it once. The supervisor moves an entry that it finds too early.
+ * Returns the order's place in the worklist. Within a list, an entry moves only to an earlier time, so a healthy order writes its entry
+ * once and removes it once. The supervisor moves an entry that it finds too early.
  */
 export function worklistEntry(
   record: Pick<StateRecord, 'worklist' | 'worklistAt' | 'processState'>,

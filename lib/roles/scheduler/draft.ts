@@ -34,7 +34,7 @@ export interface Draft {
   readonly wakeUps: readonly string[];
   /** The decision of a person that this transition carries out. */
   readonly decidedBy?: PersonsDecision;
-  /** Whether the order must be written. A rebuilt instance is, even if the messages change nothing. */
+  /** Whether the order must be written. A rebuilt instance is written even if the messages change nothing. */
   readonly changed: boolean;
   /** The page that must be read before the next event can be applied. */
   readonly needs?: NeedsPage['needs'];
@@ -52,7 +52,7 @@ export interface Draft {
   readonly ruledBy?: string;
   /** The report that this transition takes. `seq`: the number of its exception. */
   readonly reported?: { readonly seq: number; readonly by: string; readonly causedBy?: string };
-  /** The numbers of the exceptions that the end of a recovery raises. They stay open, although the order ends. */
+  /** Numbers of the exceptions that `raiseMasked` has raised at the end of the order. They stay open, although the order ends. */
   readonly raised?: readonly number[];
 }
 
@@ -100,8 +100,8 @@ export function sendStatus(draft: Draft, status: StatusKind): Draft {
 /** Claims the order for this host, without starting or continuing it. */
 export function takeClaim(draft: Draft): Draft {
   const epoch = draft.record.epoch + 1;
-  const locked = patchRecord(draft, { epoch, lockedBy: draft.settings.hostId, processState: 'Processing' });
-  return addFacts(locked, [{ type: 'OrderClaimed', epoch }]);
+  const claimed = patchRecord(draft, { epoch, lockedBy: draft.settings.hostId, processState: 'Processing' });
+  return addFacts(claimed, [{ type: 'OrderClaimed', epoch }]);
 }
 
 /** Has the core apply an event. While an undo page is missing, no event is applied: the caller reads the page and begins again. */
@@ -114,7 +114,7 @@ export function applyEvent(draft: Draft, event: EventContent): Draft {
   const { state, commands, facts, needs } = advance(program, subjectOf(order), before, happened, { pages, byteBudget });
   if (needs !== undefined) return { ...draft, needs };
   if (state === before && facts.length === 0) return draft;
-  // The rules of compensation belong to the program of the order.
+  // Undos that rules give to steps become part of the order's program.
   const loaded = state.ruledUndos === before.ruledUndos ? draft.loaded : { ...draft.loaded, program: withRuledUndos(program, state) };
   const advanced: Draft = { ...draft, loaded, instance: { ...draft.instance, state }, changed: true };
   const secrets = secretsOf(current(advanced));

@@ -45,7 +45,7 @@ export function askAboutWrite(draft: Draft): Draft {
   return next;
 }
 
-/** Ends the tasks of rules when the order ends: it needs no decision of a person any more. */
+/** Ends the tasks of rules when the order ends: a finished order needs no decision of a person. */
 function withoutTasksOfRules(draft: Draft): Draft {
   const { instance, loaded } = draft;
   if (!instance.rules?.tasks || instance.state.phase !== 'closed' || loaded.instance.state.phase === 'closed') return draft;
@@ -70,6 +70,6 @@ function ask(draft: Draft, happened: Happened): Draft {
   return main ? actOnEvent(noted, happened, main) : noted;
 }
 
-/** Whether the rules read outputs that only the journal has. Only rules about events of trouble may do so. */
+/** Whether the rules read outputs that only the journal has. Only rules about some kinds of events may do so: see `troubleKinds`. */
 const needsJournal = ({ settings: { rules }, loaded, record }: Draft, kind: RuleEventKind): boolean =>
   rules !== undefined && !loaded.pages && troubleKinds.has(kind) && isAnyOutputRead(rules, kind, record.workflow.name);

@@ -20,7 +20,7 @@ import { noteDecided } from './note-decided.ts';
 import { causeOf, closeCause, detectionOf } from './record-causes.ts';
 import { valuesAt } from './rule-values.ts';
 
-/** Rules handle at most this many exceptions in one write. The next one goes to a person. */
+/** Rules handle at most this many exceptions in one write. The next exception goes to a person. */
 const timesMax = 12;
 
 /**
@@ -109,7 +109,7 @@ export function manage(draft: Draft, detected: Detected, origin: Origin): Manage
   return { goesOn: false, draft: { ...waiting, diagnosis: { blocked, wishes, causedBy: cause.causedBy } }, wishes, ...problem };
 }
 
-/** Has the workflow handle an exception that a person has given to this order. No rule is asked. */
+/** Has an exception handled by the workflow that a person has given to this order for such exceptions. No rule is asked. */
 function managedByGiven({ draft, decision }: NonNullable<ReturnType<typeof givenHandler>>, detected: Detected): Managed {
   const { blocked, cause, exception } = detected;
   const { ruleId, version, action } = decision;
@@ -126,7 +126,7 @@ const askedMax = 20;
 const candidatesIn = (decided: Decided | undefined): Pick<TaskWishes, 'candidates'> =>
   decided && decided.candidates.length > 0 ? { candidates: decided.candidates } : {};
 
-/** Asks the rules about an exception. Undefined if no rule is about exceptions, or if a rule itself has failed. */
+/** Asks the rules about an exception. Undefined if no rule is about exceptions, or if the exception is the failure of a rule. */
 function decisionsFor(draft: Draft, { exception, blocked }: Detected, { round }: Origin): Decided | undefined | 'needs journal' {
   const { rules } = draft.settings;
   const { workflow, orderId } = draft.record;
@@ -137,7 +137,7 @@ function decisionsFor(draft: Draft, { exception, blocked }: Detected, { round }:
   return decide(rules, { orderId, workflow, event, values }, draft.instance.rules?.memory);
 }
 
-/** Whether the fault says that a rule failed or was stopped. A person decides about such a fault, and no other rule. */
+/** Whether the fault says that a rule failed or was stopped. Then a person decides, and no other rule is asked. */
 const isOfRule = ({ type }: Fault): boolean => type === ruleFaults.failed || type === ruleFaults.stopped;
 
 function eventOf({ loaded: { program } }: Draft, exception: ExceptionRecord, { fault, at }: Blocked): RuleEvent {

@@ -9,7 +9,9 @@ import { recorded } from './recorded-reports.ts';
 import type { RunningHandler } from './running-handler.ts';
 import type { Incoming } from './types.ts';
 
-/** Begins an order for each open exception of a finished order, if the instruction says so. The id of the new order follows from the exception. */
+/**
+ * Begins a handler for each open report of a finished order, if the instruction says so. The number of the report gives the handler its id.
+ */
 export function handleFinished(draft: Draft, instruction: Instruction): Draft {
   if (instruction.kind !== 'handle') return draft;
   const { record } = draft;

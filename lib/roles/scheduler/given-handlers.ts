@@ -16,8 +16,8 @@ interface Given {
 }
 
 /**
- * Returns the decision to have an exception handled by the workflow that a person has given to this order (F-167). It comes before all
- * rules, and at most as often for one fingerprint as a rule acts by default.
+ * Returns the decision to have an exception handled by the workflow that a person has given to this order (F-167). This workflow comes
+ * before all rules, and handles exceptions of one fingerprint at most as often as a rule acts by default.
  */
 export function givenHandler(draft: Draft, { fault }: Blocked, fingerprint: string): Given | undefined {
   const { instance } = draft;

@@ -17,7 +17,7 @@ export function saidBy({ kind: _, by: __, reason: ___, ...said }: Instruction, s
   return withoutSealed(withoutTexts(shown as { readonly [field: string]: Json }, secrets));
 }
 
-/** Adds to each instruction of this write how the order stands after it. The rest of the write decides that. */
+/** Adds to the journal line of each instruction of this write how the order stands after the write. */
 export function withStandingAfter(instance: Instance, since: number, record: StateRecord): Instance {
   const isNew = (entry: JournalEntry): boolean => entry.type === 'InstructionGiven' && entry.seq > since;
   if (!instance.tail.some(isNew)) return instance;

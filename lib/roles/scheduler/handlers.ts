@@ -24,8 +24,8 @@ export const handlerRefusal = ({ instance }: Draft): string | undefined =>
   (instance.rules?.handlers?.length ?? 0) < handlersMax ? undefined : `the order has ${handlersMax} running handlers, which is the limit.`;
 
 /**
- * Has another order handle an exception (F-128). Unless both go on side by side, this order is suspended until the handler has ended: its
- * failed step is not requested, and nothing else begins (F-130).
+ * Has another order handle an exception (F-128). Unless both orders go on side by side (`parallel`), this order is suspended until the
+ * handler has ended: its failed step is not requested, and nothing else begins (F-130).
  */
 export function beginHandler(
   draft: Draft,
@@ -63,7 +63,7 @@ export function startHandler(draft: Draft, handler: RunningHandler): Draft {
   return addToOutbox(addFacts(noted, [fact]), [handleEntry(draft, seq)]);
 }
 
-/** Returns the message that begins a handler, or has it report again if it has ended. */
+/** Returns the message that begins a handler. If the handler has ended, the message has it report its end again; `again`: the time. */
 const handleEntry = ({ record }: Draft, seq: number, again?: number): OutboxEntry => ({
   id: `${announcedAs(record)}/handler/${seq}${again === undefined ? '' : `/${again}`}`,
   kind: 'status',
@@ -74,7 +74,9 @@ const handleEntry = ({ record }: Draft, seq: number, again?: number): OutboxEntr
 /** Whether the order with the exception is suspended until this handler has ended. */
 export const isAwaited = ({ control }: RunningHandler): boolean => control !== 'parallel';
 
-/** Asks again for the handlers for which a suspended order has waited long: the message that began one, or its answer, may be lost. */
+/**
+ * Asks again for the handlers for which a suspended order has waited long: the message that begins a handler, or its report, may be lost.
+ */
 export function askHandlersAgain(draft: Draft): Draft {
   const { nextDueAt, nextDueFor } = draft.record;
   if (nextDueFor?.kind !== 'handler' || nextDueAt === null || nextDueAt > draft.now) return draft;
@@ -88,7 +90,7 @@ export function askHandlersAgain(draft: Draft): Draft {
   };
 }
 
-/** Forgets the handlers for which the order waited, after a person has resumed it. Their end then changes nothing in it. */
+/** Forgets the handlers for which the order waited, after a person has resumed it. Their end then changes nothing in the order. */
 export const withoutHandlers = (draft: Draft): Draft =>
   draft.instance.rules?.handlers
     ? withHandlers(
@@ -103,8 +105,8 @@ function withHandlers(draft: Draft, handlers: readonly RunningHandler[]): Draft 
 }
 
 /**
- * Goes on after a handler has ended, as its rule has said. If the order has ended, or was resumed meanwhile, the end is only noted. A handler
- * that the order has forgotten changes nothing.
+ * Continues the order after a handler has ended, as its rule has said. If the order has ended, or was resumed meanwhile, it only notes the
+ * end of the handler. The end of a handler that the order has forgotten changes nothing.
  */
 export function handlerEnded(draft: Draft, { seq, handler: by, isCompleted, message }: Extract<Incoming, { type: 'handled' }>): Draft {
   const handlers = draft.instance.rules?.handlers ?? [];
@@ -139,7 +141,7 @@ function blockedBy(draft: Draft, { place, control }: RunningHandler, fault: Retu
   return applyEvent(free(draft), { type: 'handlerEnded', place, next: { kind: 'block', fault } });
 }
 
-/** Goes on at another activity. What was done stays done. */
+/** Continues the order at another activity, and undoes nothing. */
 function resumedAt(draft: Draft, handler: RunningHandler): Draft {
   const { loaded, instance } = draft;
   const { path = '', place } = handler;
@@ -158,7 +160,7 @@ function resumedAt(draft: Draft, handler: RunningHandler): Draft {
   return applyEvent(free(draft), { type: 'handlerEnded', place, next });
 }
 
-/** Returns the message with which an ended handler tells the other order of its end; none if the ended order is not a handler. */
+/** Returns the message with which a handler reports its end to the order with the exception; none if the ended order is not a handler. */
 export function handledReplyOf(
   { orderId, outcome, fault }: Pick<StateRecord, 'orderId' | 'outcome' | 'fault'>,
   { handles }: OrderRecord,

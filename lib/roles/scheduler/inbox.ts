@@ -22,7 +22,7 @@ const keptMs = 14 * dayMs;
 export async function keepWhileLocked(ports: Ports, orderId: string, messages: readonly Outgoing[]): Promise<void> {
   const { store, clock } = ports;
   await allSettledOrThrow(messages.map((message) => keep(store, orderId, message, clock.now())));
-  // The lock may have ended before they were kept.
+  // The lock may have ended before the messages were kept.
   for (;;) {
     const head = await store.head(orderId);
     if (head && isLocked(head, clock.now())) return;
@@ -41,7 +41,7 @@ async function keep(store: Documents, orderId: string, { delayMs: _, ...message 
 }
 
 /**
- * Sends the kept messages before the write that lets deadlines run again. If the process dies in between, they are sent twice. The
+ * Sends the kept messages before the write that lets deadlines run again. If the process dies in between, they are sent again. The
  * instances tell whether the lock has ended; the lease does not, because a host may have taken it since.
  */
 export async function sendKept(ports: Ports, orderId: string, before: Instance, after: Instance): Promise<void> {
@@ -50,7 +50,7 @@ export async function sendKept(ports: Ports, orderId: string, before: Instance, 
 
 /**
  * Sends all kept messages to their queues, and forgets them. If it rejects or crashes, some are sent twice. Stops at a new lock: the
- * scheduler would only keep the messages again. The end of that lock sends them.
+ * scheduler would only keep the messages again. They are sent when that lock ends.
  */
 async function drain({ store, queues }: Ports, orderId: string): Promise<void> {
   for (;;) {

@@ -52,7 +52,7 @@ export function parseIncoming(body: string, queue: string): { readonly orderId: 
 export const invalidMessage = (body: string): Error =>
   newerProblem(jsonIn(body)) ?? new UnreadableMessageError('This is not a valid message for the scheduler.');
 
-/** Converts an agent's result. The agent does not choose the class of a fault: that follows from the workflow. */
+/** Converts an agent's result. The agent does not choose the class of a fault: the class follows from the workflow. */
 const replyOf = (result: Reply['result']): StepReply => {
   if (result.status === 'succeeded') return result;
   if (result.status === 'rejected') {

@@ -36,8 +36,8 @@ const declaresWrites = ({ loaded }: Draft, path: string): boolean =>
   [...loaded.program.nodes].some(([at, node]) => isAt(at, definitionPath(path)) && isRemote(node) && node.writes !== undefined);
 
 /**
- * Raises one exception for an undone write that this order has read, unless it has undone each step that did so or a recovery masks them. A
- * message that comes twice changes nothing (F-152).
+ * Raises one exception for an undone write that this order has read, unless the order has undone each step that read it, or a recovery
+ * masks these steps. A message that comes twice changes nothing (F-152).
  */
 export function inconsistent(draft: Draft, { id, inconsistency }: Extract<Incoming, { type: 'inconsistent' }>): Draft {
   const { pages } = draft.loaded;

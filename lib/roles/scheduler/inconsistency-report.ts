@@ -27,7 +27,10 @@ export function unnotedUses(
 
 const keyOf = ({ path, object, at }: Inconsistency['uses'][number]): string => [path, object, at].join(' ');
 
-/** Returns what the line of a masked inconsistency keeps. At the end of the order, it may turn out to be still true: see `raiseMasked`. */
+/**
+ * Returns what the line of a masked inconsistency keeps. If it is still true at the end of the order, an exception names it: see
+ * `raiseMasked`.
+ */
 export const keptOf = ({ uses, causedBy }: Inconsistency): Pick<Inconsistency, 'uses' | 'causedBy'> => ({
   uses: uses.slice(0, usesMax),
   ...(causedBy === undefined ? {} : { causedBy }),

@@ -10,8 +10,8 @@ export const lockPolicies = ['NoRetry', 'BasicRetry', 'AggressiveRetry'] as cons
 export type LockPolicy = (typeof lockPolicies)[number];
 
 /**
- * Returns advice for the operator of a host if another policy fits leases of this duration better; undefined if the
- * chosen one fits.
+ * Returns advice for the operator of a host if another policy fits leases of this duration better; undefined if the chosen policy fits, or
+ * if it is NoRetry.
  */
 export function lockPolicyAdvice(policy: LockPolicy, heldMs: number): string | undefined {
   const fitting: LockPolicy = heldMs > 60_000 ? 'NoRetry' : heldMs >= 5_000 ? 'BasicRetry' : 'AggressiveRetry';

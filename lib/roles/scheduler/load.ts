@@ -14,7 +14,9 @@ export interface LoadPorts {
   readonly definitions: Definitions;
 }
 
-/** Loads an order with its program and its instance. Resolves to undefined without the order; rejects with UnreadableRecordError. */
+/**
+ * Loads an order with its program and its instance. Resolves to undefined if there is no such order; rejects with UnreadableRecordError.
+ */
 export async function loadOrder(orderId: string, { store, definitions }: LoadPorts): Promise<Loaded | undefined> {
   const found = await store.load(orderId);
   if (!found) return undefined;
@@ -29,7 +31,8 @@ export function programFor(orderId: string, record: StateRecord, definitions: De
   if (program) return program;
   const { workflow, submittedAt } = record;
   const { name, version } = workflow;
-  // During a rollout, a process with a newer app may have created the order: until then, the order is left to such a process.
+  // During a rollout, a process with a newer app may have created the order. Until the rollout is over, the order is left to such a
+  // process.
   if (definitions.program(name, version)) throw new UnreadableRecordError(orderId, changedReason(workflow), submittedAt + rolloutMs);
   const newest = definitions.newest(name)?.definition.version ?? 0;
   const newerUntil = version > newest ? submittedAt + rolloutMs : 0;

@@ -4,7 +4,7 @@ import { announcedAs } from '#ports/records';
 import { addFacts, announce, type Draft } from './draft.ts';
 import type { OrderFact } from './instance.ts';
 
-/** Keeps what the rules remember, and carries out what is noted or announced beside the main decision. */
+/** Stores the memory of the rules, and carries out what rules note and announce beside the main decision. */
 export function noteDecided(draft: Draft, { decisions, memory, facts }: Decided, eventId: string): Draft {
   const hits = decisions.map((decision) => ({ ruleId: decision.ruleId, acted: acts(decision) }));
   const stale = facts.flatMap((fact) => (fact.type === 'RuleStale' ? [{ ruleId: fact.ruleId, version: fact.version }] : []));
@@ -23,7 +23,7 @@ export function noteDecided(draft: Draft, { decisions, memory, facts }: Decided,
   return decisions.filter(({ mode }) => mode === 'enforce').reduce((each, decision) => carriedOut(each, decision, eventId), next);
 }
 
-/** Whether a rule carries out its own action. Instead of a rule that fails or is stopped, the engine raises a fault for a person. */
+/** Whether a rule carries out its own action. If a rule fails or is stopped, the engine raises a fault for a person instead. */
 const acts = ({ mode, action }: Decision): boolean => mode === 'enforce' && !(action.kind === 'raise' && action.toPerson);
 
 function remember(draft: Draft, memory: Decided['memory']): Draft {
@@ -32,7 +32,7 @@ function remember(draft: Draft, memory: Decided['memory']): Draft {
   return { ...draft, instance: { ...instance, rules: { ...instance.rules, memory } }, changed: true };
 }
 
-/** Announces what a rule announces, and counts the rounds of what rules raise and signal. */
+/** Sends the announcement of a rule, and notes the round of a fault that it raises or a signal that it sends. */
 function carriedOut(draft: Draft, { action, ruleId, version }: Decision, eventId: string): Draft {
   if (action.kind === 'raise' || action.kind === 'signal') return { ...draft, rulesRound: Math.max(draft.rulesRound ?? 0, action.round) };
   if (action.kind !== 'announce') return draft;

@@ -13,7 +13,8 @@ type Done = Extract<StoredEntry, { type: 'ActivityClosed' | 'LateResult' }>;
 
 /**
  * Notes which objects each step has read and written, in the write that records that the step is done: in the journal, and in the outbox
- * for the records of each object. A canceled step that was done after all counts too. Steps of operations that declare no objects cost nothing (F-151).
+ * for the records of each object. A canceled step that was done after all counts too. Steps of operations that declare no objects cost
+ * nothing (F-151).
  */
 export function noteObjects(draft: Draft): Draft {
   const { loaded, instance } = draft;
@@ -27,7 +28,7 @@ const isDone = (fact: StoredEntry): fact is Done =>
 
 function noted(draft: Draft, { path, output, attemptId }: Done): Draft {
   const { loaded, now } = draft;
-  // In a retry, a step that was done before closes without an attempt, and was noted then.
+  // In a retry, a step that was done before closes without an attempt. Its objects were noted when it was done.
   if (draft.needs !== undefined || attemptId === undefined || isUndoPath(path)) return draft;
   const node = nodeAt(loaded.program, path);
   if (!isRemote(node) || !declaresObjects(node)) return draft;
@@ -47,7 +48,7 @@ function noted(draft: Draft, { path, output, attemptId }: Done): Draft {
 
 /**
  * Returns when an effect of a step was first requested. Its later attempts, and a confirmation, have the same generation. If the clock of
- * the host that requested it is ahead, the step seems to close before its request: then it is the time of the close.
+ * the host that requested it is ahead, the step seems to close before its request: then the time of the close counts as the request's.
  */
 function firstRequestAt({ loaded: { pages }, instance: { tail }, now }: Draft, path: string, generation: number): number | 'needs journal' {
   const lines = pages ? wholeJournal(pages, tail) : tail;
@@ -55,10 +56,10 @@ function firstRequestAt({ loaded: { pages }, instance: { tail }, now }: Draft, p
   const first = requests.findIndex((line) => line.type === 'StepRequested' && generationOf(line.attemptId) === generation);
   const found = requests[first];
   const isWhole = pages !== undefined || tail[0]?.seq === 1;
-  // Earlier lines of the path are of another effect, so all lines of this one are here.
+  // If an earlier line of the path, about another effect, is here, all lines about this effect are here, too.
   if (isWhole || first > 0 || (found?.type === 'StepRequested' && attemptOf(found.attemptId) === 1)) return Math.min(found?.at ?? now, now);
   return 'needs journal';
 }
 
-/** Whether a name holds no secret: a workflow may pass one on to a field that its operation does not mark. */
+/** Whether a name holds no secret: a workflow may pass a secret to a field that the operation does not mark. */
 const holdsNoSecret = (name: string): boolean => !name.includes(mask);

@@ -2,7 +2,7 @@ import { thawedDue } from './deadlines.ts';
 import { addFacts, applyEvent, type Draft, patchRecord } from './draft.ts';
 import { expiredHolderOf, hasLock, isLocked, lockHolderOf, personHolder, releasedHolder } from './lease.ts';
 
-/** Moves the deadlines of an order by the time for which they stood still. If the lock is over, the order is free. */
+/** Moves the deadlines of an order by the time for which they stood still. If the lock is over, unlocks the order. */
 export function afterStandstill(draft: Draft): Draft {
   const { record, instance, now } = draft;
   const { stillSince } = instance.state;

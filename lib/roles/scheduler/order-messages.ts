@@ -56,9 +56,9 @@ export function callerReplyOf({ orderId, epoch }: StateRecord, order: OrderRecor
 }
 
 /**
- * Returns the id of an `Order Processed` announcement. A called order may end twice: completed, then undone for its caller. Subscribers that
- * drop duplicates must get both announcements, so the id of a called order names each outcome but `completed`, also if it ends only once:
- * a damaged record does not show whether there was an earlier end.
+ * Returns the id of an `Order Processed` announcement. A called order may end twice: completed, then undone for its caller. Subscribers
+ * that drop duplicates must get both announcements, so for a called order the id contains each outcome but `completed`. It does so also if
+ * the order ends only once: a damaged record does not show whether there was an earlier end.
  */
 export function processedId(record: StateRecord, { caller }: OrderRecord, outcome: Outcome): string {
   const id = `${announcedAs(record)}/processed`;

@@ -50,7 +50,8 @@ export interface Orders {
   load(orderId: string): Promise<Loaded | undefined>;
   /**
    * Rebuilds an order, whose instance cannot be read, exactly from its journal. Rejects with UnreadableRecordError if the journal does not
-   * tell how the order stood. `asked`: the person who wants it: then an order goes on that is in Error only because it could not be read.
+   * tell how the order stood. `asked`: the person who wants the rebuild. With it, an order that is in Error only because it could not be
+   * read leaves Error.
    */
   refold(orderId: string, asked?: { readonly by: string; readonly reason: string }): Promise<Loaded | undefined>;
   /** Reads an order and folds its journal, whether its instance can be read or not. */

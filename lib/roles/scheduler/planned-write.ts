@@ -91,7 +91,9 @@ export function enterError(draft: Draft, fault: Fault): Draft {
   return alertBlocked(inError, 'Order In Error', `${announcedAs(inError.record)}#${errorGen}`, fault);
 }
 
-/** Announces, one time for each fault, that no handler takes it. This also holds if the supervisor moved the order to Error. */
+/**
+ * Announces, one time for each fault, that no handler of the workflow takes it, even if the supervisor has moved the order to Error before.
+ */
 function announceTerminated(draft: Draft, fault: Fault): Draft {
   // A question to a person is part of the workflow, not a failure.
   if (isQuestion(fault)) return sendStatus(draft, 'delayed');

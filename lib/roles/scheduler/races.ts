@@ -5,7 +5,7 @@
  */
 export const attemptsMax = 5;
 
-/** Returns the pause before an attempt, counted from 1: up to 10, 40, 160, 640 ms from the second on. */
+/** Returns the pause before an attempt: up to 10, 40, 160, 640 ms before the second, third, fourth and fifth one. */
 export const pauseMs = (name: string, attempt: number): number => hashOf(`${name}/${attempt}`) % (10 * 4 ** (attempt - 2));
 
 /** The number of replies that are received as one batch. Replies to one order share a write. */
@@ -22,7 +22,7 @@ export function postponedMs(name: string, activities: number): number {
   return slotMs * (1 + (hashOf(name) % slots));
 }
 
-/** Hashes a name. Hashes replace random numbers, so that a run can be repeated. */
+/** Hashes a name. Hashes replace random numbers, so that a simulation can be repeated. */
 function hashOf(text: string): number {
   let hash = 5381;
   for (const character of text) hash = (hash * 33 + character.charCodeAt(0)) >>> 0;

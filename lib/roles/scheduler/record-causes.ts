@@ -118,7 +118,7 @@ function stuckUndosOf(draft: Draft): readonly Cause[] {
   );
 }
 
-/** Returns the last fault of a failing undo, from the newest lines of the journal. Without one there, its agent did not answer. */
+/** Returns the last fault of a failing undo, from the newest lines of the journal. If they have none, its agent did not answer. */
 function undoFaultOf({ instance }: Draft, path: string): Fault {
   const last = instance.tail.findLast((fact) => fact.type === 'UndoFailed' && fact.path === path && fact.fault);
   const fault = last?.type === 'UndoFailed' ? last.fault : undefined;

@@ -13,7 +13,7 @@ import type { Loaded } from './types.ts';
 export type RecordedEvent = EventContent & {
   /** Milliseconds since 1970, if it differs from the time of its line. */
   readonly at?: number;
-  /** The limits under which it was applied, because the write was too large without them. */
+  /** The byte budget under which the event was applied, because the write was too large without one. */
   readonly budget?: ByteBudget;
 };
 
@@ -48,7 +48,7 @@ interface Applied {
   readonly budget: ByteBudget | undefined;
 }
 
-/** Adds an event to the journal unless its facts tell it. `draft`: after its facts were added. */
+/** Adds an event to the journal unless its facts tell it. `draft` contains these facts already. */
 export function recordEvent(draft: Draft, { event, before, facts, budget }: Applied): Draft {
   const known = knownOf(draft.loaded);
   const [first] = facts;

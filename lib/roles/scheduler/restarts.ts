@@ -6,8 +6,8 @@ import { restartIdOf } from '#roles/submission/submission';
 import { addToOutbox, type Draft, patchRecord } from './draft.ts';
 
 /**
- * Notes which order replaces this one, if the instruction restarts it. Its id follows from the rev of the instruction, so that a
- * repetition begins no other order. A termination ends the order without a successor.
+ * Notes which order replaces this one, if the instruction restarts it. The id of the new order follows from the rev to which the
+ * instruction is applied, so that a repetition begins no further order. A termination ends the order without a successor.
  */
 export function noteRestart(draft: Draft, instruction: Instruction): Draft {
   const { restart: before, ...instance } = draft.instance;
@@ -24,7 +24,7 @@ export function noteRestart(draft: Draft, instruction: Instruction): Draft {
   };
   const noted = patchRecord(draft, { restartedAs: restartIdOf(orderId, draft.loaded.record.rev) });
   const restarting = { ...noted, instance: { ...noted.instance, restart } };
-  // An order that is at work begins the new one at its end.
+  // An order that is not finished begins the new order when it ends.
   return restarting.record.processState === 'Processed' ? addToOutbox(restarting, restartOf(restarting)) : restarting;
 }
 

@@ -37,7 +37,8 @@ export interface SchedulerOptions {
   /** Returns the people for whom the tasks of a workflow are. */
   readonly peopleFor?: PeopleFor;
   /**
-   * Called for each order that is blocked by an unhandled fault, as the event `workflowTerminated` says (F-62). The scheduler logs the errors of this function.
+   * Called for each order that is blocked by an unhandled fault, as the event `workflowTerminated` says (F-62). The scheduler logs the
+   * errors of this function.
    */
   readonly onTerminated?: (orderId: string, record: StateRecord) => void;
   /** Called for each order that a write of this host blocks or ends. The scheduler logs the errors of this function. */

@@ -29,7 +29,10 @@ export interface Prepared {
 export interface Sending {
   /** Prepares a write, and sends what earlier writes have left. `wakeUp`: further messages of the write. */
   prepare(loaded: Loaded, planned: PlannedWrite, now: number, wakeUp?: readonly Outgoing[]): Promise<Prepared>;
-  /** Sends the outstanding requests of the last write. Undefined where the store sends messages in the transaction of the write: then none is ever outstanding. */
+  /**
+   * Sends the outstanding requests of the last write. Undefined where the store sends messages in the transaction of the write: then none
+   * is ever outstanding.
+   */
   readonly sendAgain: ((loaded: Loaded) => Promise<void>) | undefined;
 }
 

@@ -17,9 +17,9 @@ interface Progress {
   readonly completeBy: number | null;
   readonly startedAt: number | null;
   readonly closedAt: number | null;
-  /** The time of its first request, or of the first one since a person has resubmitted it. */
+  /** The time of its first request, or of the first request after the order was blocked at this activity. */
   readonly requestedAt: number | null;
-  /** The time at which its answer arrived. The step closes later if the order was blocked or suspended at that time. */
+  /** The time at which its answer arrived. A step closes later than that if the order was blocked or suspended then. */
   readonly answeredAt: number | null;
   readonly output: Json;
   /** An instruction closed it. `done`: a person did it by hand. `none`: nobody did it. Absent if no instruction closed it. */
@@ -209,6 +209,6 @@ const requested = (course: Course, at: number): Course => ({
 const answerTimeOf = ({ requestedAt, closedAt, result }: Progress): number | null =>
   requestedAt !== null && (result === 'Succeeded' || result === 'Compensated') ? closedAt : null;
 
-/** Sets the status of an active activity, which is newer than the journal. */
+/** Takes the status of an active activity from the state, which is newer than the journal. */
 const withStatus = (course: Course, status: Status | undefined): Course =>
   status === undefined ? course : { ...course, status, result: null, closedAt: null };

@@ -37,7 +37,10 @@ export function blockLikeRecord(draft: Draft): Draft {
   return applyEvent(draft, { type: 'exhausted', ...(nextDueFor?.path ? { path: nextDueFor.path } : {}), ...(isOverdue ? {} : { fault }) });
 }
 
-/** Requests the steps that the supervisor counted and that have no answer yet, and the steps whose requests were never sent. */
+/**
+ * Requests the steps whose missed deadline the supervisor has counted and that have no answer yet, and the steps whose requests were never
+ * sent.
+ */
 export function requestOverdue(draft: Draft): Draft {
   const { nextDueFor, processState } = draft.record;
   const isCounted = nextDueFor?.kind === 'request' || nextDueFor?.kind === 'unsent' || nextDueFor?.waitsUntil !== undefined;
@@ -58,8 +61,9 @@ function dealWithExhaustion(draft: Draft): Draft {
 }
 
 /**
- * Passes the present time to the core, so that activities that are due continue. If the supervisor has put off the steps of one agent, and the
- * present deadline is an earlier one (`untilWake`), the write gives the order the deadline of its other steps.
+ * Passes the present time to the core, so that activities that are due continue. If the supervisor has put off the steps of one agent, the
+ * order may be due earlier for a timer, a rule or another step (`untilWake`). Then it is written even if nothing changes, so that it gets
+ * its next deadline.
  */
 export function wake(draft: Draft): Draft {
   const { processState, nextDueFor, nextDueAt } = draft.record;

@@ -16,7 +16,7 @@ import type { Instruction, Report, Signal } from '#roles/operator/instruction';
 import type { Inconsistency } from '#roles/recovery/inconsistencies';
 import type { Instance } from './instance.ts';
 
-/** A message for one order. It counts at most once. */
+/** A message for one order. However often it comes, it counts at most once. */
 export type Incoming = { readonly id: string } & (
   | { readonly type: 'reply'; readonly requestId: string; readonly agent: string; readonly sentAt: number; readonly reply: StepReply }
   | { readonly type: 'heartbeat'; readonly requestId: string; readonly agent: string; readonly completeBy: number }
@@ -36,8 +36,8 @@ export type Incoming = { readonly id: string } & (
   /** The caller of this order has it undone. */
   | { readonly type: 'compensate' }
   /**
-   * `key`: see `callKey`. A repeated API call with this key changes nothing. `past`: what the journal says, for the kinds of instructions that
-   * read it. `solution`: the one that gave the instruction, or that was made from it.
+   * `key`: see `callKey`. A repeated API call with this key changes nothing. `past`: what the journal says, for the kinds of instructions
+   * that read it. `solution`: the one that gave the instruction, or that was made from it.
    */
   | {
       readonly type: 'instruction';
@@ -111,7 +111,7 @@ export interface StaleRule {
 /** The order in whose write rules have acted. */
 export type RuledOrder = Pick<StateRecord, 'orderId' | 'workflow'>;
 
-/** The acts of rules in a write. They are counted after the write. */
+/** The uses, verdicts and skips of rules in a write. They are counted after the write. */
 export interface RuleUse {
   readonly hits?: readonly RuleHit[];
   readonly verdicts?: readonly RuleVerdict[];
@@ -125,6 +125,7 @@ export interface PlannedWrite {
   readonly instance: Instance;
   readonly requests: readonly RequestCommand[];
   readonly cancels: readonly CancelCommand[];
+  /** Times at which the scheduler is to wake the order, in milliseconds since 1970. */
   readonly wakeUps: readonly number[];
   /** Entries that this transition adds; they are part of the record's outbox. */
   readonly outbox: readonly OutboxEntry[];

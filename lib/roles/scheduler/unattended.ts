@@ -13,7 +13,8 @@ import type { Incoming } from './types.ts';
 
 /**
  * Applies the message that nobody has taken the task of the question for which the order waits (F-177). This is an exception of its own,
- * about which the rules decide. If no rule ends the question, the exception joins the task of the question. A message that comes twice changes nothing.
+ * about which the rules decide. If no rule ends the question, the exception joins the task of the question. A message that comes twice
+ * changes nothing.
  */
 export function unattended(draft: Draft, { id, seq, why, group }: Extract<Incoming, { type: 'unattended' }>): Draft {
   const { blocked, ending } = draft.instance.state;
@@ -49,8 +50,9 @@ function detect(draft: Draft, blocked: Blocked): Detected {
 }
 
 interface Handing {
-  /** The number of the task. */
+  /** The number of the question, and so of its task. */
   readonly seq: number;
+  /** The number of the exception that says that nobody takes the task. */
   readonly exception: number;
 }
 

@@ -39,7 +39,7 @@ export function raiseMasked(draft: Draft): Draft {
 /** Returns the uses of a masked line that are still true. */
 const standingIn = ({ masked, seq }: Masked, journal: readonly JournalEntry[], program: Program): Inconsistency['uses'] =>
   (masked?.uses ?? []).filter(({ path }) => {
-    // A step that has run again has read the object again. A later run that came to nothing leaves the one before as it is.
+    // A step that was done again has read the object again, so its last line counts. A later attempt without success adds no line.
     const last = journal.findLast((line) => line.type === 'ObjectsUsed' && line.path === path);
     return last !== undefined && last.seq <= seq && !isUndoneAfter(program, journal, last, path);
   });

@@ -16,8 +16,8 @@ const isOfThisOrder = (error: unknown): error is UnreadableRecordError | Invaria
   error instanceof StoreRefusesError;
 
 /**
- * Quarantines an order that cannot be processed. `lost`: another write came first, so the messages must be applied to the record of that write.
- * Rejects with NewerMessageError when a newer app or release can read the order: the messages are kept for it.
+ * Quarantines an order that cannot be processed. `lost`: another write came first, so the messages must be applied to the record of that
+ * write. Rejects with NewerMessageError when a newer app or release can read the order: the messages are kept for it.
  */
 export async function quarantineUnworkable(
   orderId: string,

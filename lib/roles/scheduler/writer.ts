@@ -54,7 +54,7 @@ export interface Writer {
   readonly sendAgain: Sending['sendAgain'];
 }
 
-/** The record keeps the ids of so many writes. A write whose answer was lost is refused when it is repeated, but finds its id there. */
+/** The record keeps the ids of its last writes. A write whose answer was lost is refused when it is repeated, but finds its id there. */
 const writeIdsKept = 4;
 
 export function createWriter(options: WriterOptions): Writer {
