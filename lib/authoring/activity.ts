@@ -21,7 +21,7 @@ export interface Shape {
 
 interface Recorded {
   readonly shape: Shape;
-  /** Whether the author chose the name, or expressions refer to it. A fixed name is never changed. */
+  /** Whether the author chose the name, or expressions refer to it. Only a name that is not fixed may get a number from `distinct`. */
   readonly fixed: boolean;
 }
 

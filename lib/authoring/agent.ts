@@ -29,8 +29,8 @@ export interface Call<F extends string = never, O extends z.ZodType = z.ZodType>
   /** The deadline of this attempt at the time of the call. Heartbeats extend it, and the agent sends no reply after it. */
   readonly completeBy: Date;
   /**
-   * Reports progress and extends the deadline, up to the operation's `longestSeconds`; without that it does nothing. Call it as often as
-   * you like: it sends at most one message in each tenth of the time limit.
+   * Reports progress and extends the deadline, up to the operation's `longestSeconds`. If the operation declares none, a heartbeat does
+   * nothing. Call it as often as you like: it sends at most one message in each tenth of the time limit.
    */
   heartbeat(): Promise<void>;
   /**
@@ -52,7 +52,7 @@ export interface Call<F extends string = never, O extends z.ZodType = z.ZodType>
 export interface Operation<I extends z.ZodType, O extends z.ZodType, F extends string> {
   readonly input: I;
   readonly output: O;
-  /** Faults that the workflow must handle, or send to an operator. */
+  /** Faults that the workflow must handle, or name in `toOperator` or `toCaller`. It may leave out transient ones. */
   readonly faults?: readonly FaultType<F>[];
   /** Time limit of one attempt, in seconds (default: the system's `STEP_COMPLETE_WITHIN_SECONDS`). */
   readonly completeWithinSeconds?: number;
@@ -72,8 +72,9 @@ export interface Operation<I extends z.ZodType, O extends z.ZodType, F extends s
    */
   readonly atMostOnce?: true;
   /**
-   * Names of the objects that the operation reads and writes, with fields of its input or output: `stock/{sku}`. At most 16 together. If
-   * two steps of an order are at work at the same time and both write one object, the order gets the exception `WritersConflict`.
+   * Names of the objects that the operation reads and writes; `{sku}` in `stock/{sku}` is a field of its input or output. At most 16
+   * together. If two steps of an order are at work at the same time and both write one object, the order gets the exception
+   * `WritersConflict`.
    */
   readonly reads?: readonly string[];
   readonly writes?: readonly string[];

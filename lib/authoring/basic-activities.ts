@@ -13,7 +13,7 @@ export type Data = string | number | boolean | null | Expr<unknown> | readonly D
 export const raise = <P extends string>(fault: FaultType<P>, message: In<string>, data?: Data): Activity<P> =>
   leaf({ activity: 'raise', name: 'raise', fault: fault.path, message, ...(data === undefined ? {} : { data }), ...fault.details });
 
-/** Raises the caught fault again. Handlers receive it as `rethrow`. */
+/** Raises the caught fault again. A handler gets this function in its argument, as `rethrow`. */
 export const rethrow = (): Activity<never> => leaf({ activity: 'rethrow', name: 'rethrow' });
 
 /** Ends the order immediately, without any undo. */
@@ -40,7 +40,7 @@ type Variables<T> = [T] extends [never]
 /** Declares the variables of an order: `const vars = variables<{ left: number }>()`, then `vars.left`. */
 export const variables = <T extends object = never>(): Variables<T> => expression('vars') as unknown as Variables<T>;
 
-/** Declares one variable, by a name that code computes. */
+/** Declares one variable. Unlike a field of `variables`, its name may be computed. */
 export const variable = <T = never>(name: string & Typed<T>): Variable<T> => expression<T>(fieldOf('vars', name)) as unknown as Variable<T>;
 
 /** Sets a variable of the order: `assign(left, cel`${left} - 1`)`. Every variable must be set before an expression reads it. */

@@ -1,4 +1,4 @@
-/** The treatment of messages that cannot be processed, on one channel (PM: the questions that each application answers for itself). */
+/** The treatment of messages that cannot be processed, on one channel. Each app decides it for itself. */
 export interface ChannelPolicy {
   /**
    * Failures of one conversation until its message becomes a dead letter. A few are normal: the message about an order may arrive before

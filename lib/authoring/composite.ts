@@ -62,7 +62,7 @@ export interface Composite<out F extends string> extends Activity<F> {
 export type CompositeOf<Children extends readonly Activity<string>[]> = Composite<FaultsOf<Children[number]>>;
 
 interface Naming {
-  /** Whether the author chose the name, or expressions refer to it. A fixed name is never changed. */
+  /** Whether the author chose the name, or expressions refer to it. Only a name that is not fixed may get a number from `distinct`. */
   readonly fixed?: boolean;
   /** Records the composite again under another name. A `forEach` needs this, because its expressions contain its name. */
   readonly renamed?: (name: string) => Shape;

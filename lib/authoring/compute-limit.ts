@@ -8,12 +8,12 @@ export class ComputeTimeout extends Error {
   override readonly name = 'ComputeTimeout';
 }
 
-/** An empty context of its own: the script calls one function, which sees the globals of its own module as always. */
+/** An empty context for the script, which only calls `run`. The called function still sees the globals of its own module. */
 const context = createContext(Object.create(null));
 const call = new Script('run()', { filename: 'compute' });
 
 /**
- * Calls a function and stops it after its time limit: an endless loop would stop every order of the process, and its API.
+ * Calls a function and stops it after its time limit: an endless loop would hold up every order of the process, and its API.
  * Only `node:vm` can stop code that never returns; the call costs less than a millisecond more.
  */
 export function withinTimeLimit<T>(name: string, run: () => T, timeoutMs = computeMsMax): T {

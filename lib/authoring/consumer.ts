@@ -15,7 +15,7 @@ export interface OrderOfClient {
   readonly output?: Json;
 }
 
-/** `refused`: the order does not allow it any more. `not-found`: the client has no such order. */
+/** `refused`: the order no longer allows the signal or the cancellation. `not-found`: the client has no such order. */
 export type ClientDecision = 'done' | 'refused' | 'not-found';
 
 /** The orders of a consumer's client. A repeated message repeats these calls without a second effect. */
@@ -40,7 +40,7 @@ export interface MessageContext {
   readonly orders: ClientOrders;
   /** Returns a credential, as for an operation of an agent. */
   credential(name: string): Promise<string>;
-  /** Aborts when the process stops, and shortly before the time of the function is over. */
+  /** Aborted when the process stops, and shortly before the time limit of the batch, `completeWithinSeconds`. */
   readonly signal: AbortSignal;
 }
 

@@ -10,14 +10,14 @@ export const EngineFault = engineFault('Engine');
 export const DeadlineExceeded = engineFault(engineFaults.deadlineExceeded);
 /** A called order did not complete. Everything that it did is undone, unless a person terminated it. */
 export const ChildNotCompleted = engineFault(engineFaults.childNotCompleted);
-/** A `compute` function threw, or its schemas rejected its input or output. */
+/** A `compute` function threw or took more than a second, or its schemas rejected its input or output. */
 export const ComputeFailed = engineFault(engineFaults.computeFailed);
 /** A signal did not arrive in time. */
 export const NoSignal = engineFault(engineFaults.noSignal);
 /** An expression could not be evaluated. */
 export const ExpressionFailed = engineFault(engineFaults.expressionFailed);
 export const ExpressionTooLarge = engineFault(engineFaults.expressionTooLarge);
-/** In a retry, a step's input differs from that of an earlier run whose effect cannot be undone alone. */
+/** In a later run of a retry, a step has another input than in the run that completed it, and has no undo of its own and no `noUndo`. */
 export const InputChanged = engineFault(engineFaults.inputChanged);
 /** A reply violates the schema of the operation. Whether the effect exists is unknown. */
 export const InvalidReply = engineFault(engineFaults.invalidReply);
@@ -26,7 +26,10 @@ export const OutcomeUnknown = engineFault(engineFaults.outcomeUnknown);
 /** The request of a step or a call exceeds the size limit of a message. The request was not sent. */
 export const InputTooLarge = engineFault(engineFaults.inputTooLarge);
 export const OutputTooLarge = engineFault(engineFaults.outputTooLarge);
-/** The code of an operation throws the same programming error at each try. Whether its effect exists is unknown. */
+/**
+ * The code of an operation threw the same programming error at several tries, so whether its effect exists is unknown. Or the `execute` of
+ * a custom activity threw.
+ */
 export const ProgrammingError = engineFault(engineFaults.programmingError);
 /** A custom activity ran a part a second time without declaring that it may. */
 export const RanTwice = engineFault(engineFaults.ranTwice);

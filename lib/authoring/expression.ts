@@ -92,7 +92,7 @@ export const literalOf = (value: unknown): string => {
   return JSON.stringify(value);
 };
 
-/** Returns the parts of a template. @throws TypeError for a tag that is called with a value. */
+/** Returns the parts of a template. @throws TypeError if the tag is called like a function, with a value in parentheses. */
 function templateParts(tag: string, parts: TemplateStringsArray): readonly string[] {
   if (Array.isArray(parts)) return parts;
   throw new TypeError(`${tag} is the tag of a template: write ${tag}\`…\`, without parentheses.`);

@@ -102,7 +102,7 @@ export class TransientFailure extends Error {
   readonly retryAfterMs: number | undefined;
   /** Whether it is certain that the service was not reached, so that no effect exists. */
   readonly nothingSent: boolean;
-  /** The declared fault of the step after its last try. The default is `ServiceUnavailable`. */
+  /** The declared fault with which the step fails after its last try. The default is `ServiceUnavailable`. */
   readonly fault: FaultType<`Transient/${string}`> | undefined;
 
   constructor(

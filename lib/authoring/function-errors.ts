@@ -4,7 +4,7 @@ export type FunctionErrorListener = (where: string, error: unknown) => void;
 const listeners = new Set<FunctionErrorListener>();
 
 /**
- * Calls the listener for each exception of a `compute` function or of an activity of the app. Returns a function that removes the
+ * Calls the listener for each exception that a `compute` function or a custom activity throws. Returns a function that removes the
  * listener.
  */
 export function onFunctionError(listener: FunctionErrorListener): () => void {

@@ -15,7 +15,7 @@ export const repeatWhile = <F extends string>(
 /** A turn of a `forEach` with `until` or `collect`. */
 export interface Turn<out F extends string, out C = never> {
   readonly do: Activity<F>;
-  /** A condition evaluated after each turn, with the outputs of its steps. When it holds, open turns are canceled and no turn starts. */
+  /** A condition evaluated after each turn, with the outputs of its steps. When it holds, open turns are canceled, and none starts. */
   readonly until?: Expr<boolean>;
   /**
    * The result of each turn: an expression, or values with expressions in them. The loop's `output` lists these results in the order of
@@ -32,7 +32,7 @@ export type EntryOf<L extends List> = L extends Expr<readonly (infer T)[]> ? T :
 export type TurnOf<T, F extends string, C = never> = (item: Ref<T>, index: Expr<number>) => Activity<F> | Turn<F, C>;
 
 export interface ForEachOptions {
-  /** Turns that run at the same time. 1 runs them one after the other; the default is 20. */
+  /** The most turns that run at the same time. With 1 they run one after the other; the default is 20. */
   readonly maxConcurrency?: number;
 }
 
@@ -44,7 +44,7 @@ export interface Collecting<out F extends string, O> extends Composite<F> {
 
 /**
  * Runs a turn for each item of a list. The loop's name is the last part of the list's path (`order.items`: `items`), or `each` for a list
- * that is not a path, unless `.named(…)` sets one. The function runs when the workflow is defined, once for each name.
+ * that is not a path, unless `.named(…)` sets one. The function runs when the workflow is defined, and again for each `.named(…)`.
  */
 export function forEach<const L extends List, F extends string = never, const C = never>(
   list: L,
@@ -63,7 +63,7 @@ export function forEach<const L extends List, F extends string = never, const C 
   return loop as [C] extends [never] ? Composite<F> : Collecting<F, ValueOf<C>>;
 }
 
-/** Whether a turn has more than its activity. A turn without a return is undefined, which `recordedIn` reports. */
+/** Whether the function returned a `Turn`. If it has no return, the body is undefined, which `recordedIn` reports. */
 const isTurn = <F extends string, C>(body: Activity<F> | Turn<F, C>): body is Turn<F, C> => isObject(body) && 'do' in body;
 
 const nameFor = (list: List): string => (Array.isArray(list) ? 'each' : (/^[\w.]*\.([A-Za-z]\w{0,63})$/.exec(celOf(list))?.[1] ?? 'each'));

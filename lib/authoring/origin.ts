@@ -11,7 +11,7 @@ export interface Origin {
 
 let made: Origin[] | undefined;
 
-/** Notes on a shape which call made it, unless it is a variant of a step that has an origin. */
+/** Adds to a shape the call that made it, unless the shape is a variant of a step and has the origin of that step. */
 export function withOrigin<S extends { readonly name: string }>(shape: S): S {
   if (originOf(shape)) return shape;
   const noted = withPlace(shape);
@@ -20,7 +20,7 @@ export function withOrigin<S extends { readonly name: string }>(shape: S): S {
   return noted;
 }
 
-/** Notes on the shape of a composite which call made it. It may stay unused: only its steps must be part of the workflow. */
+/** Adds to the shape of a composite the call that made it. The composite may stay unused: only its steps must be part of the workflow. */
 export const withPlace = <S extends { readonly name: string }>(shape: S): S =>
   originOf(shape) ? shape : { ...shape, [origin]: { name: shape.name, stack: new Error('origin').stack } };
 
@@ -39,8 +39,8 @@ export function recordingSteps<T>(build: () => T): { readonly built: T; readonly
 }
 
 /**
- * Runs a function that makes a part of a step or a loop, such as its undo or its turn. The function may run once for each name, so only
- * the steps that its result lacks count as made.
+ * Runs a function that makes a part of a step or a loop, such as its undo or its turn. The function runs again for each `.named(…)`, and
+ * only its last result becomes part of the workflow. So only the steps that its result lacks count as made.
  */
 export function recordingPart(build: () => Shape): Shape {
   const { built, steps } = recordingSteps(build);

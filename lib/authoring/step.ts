@@ -12,8 +12,8 @@ export interface AnsweringActivity<out F extends string, O> extends Activity<F> 
 /** A step, as its author builds it: an operation of an agent, called like a function. */
 export interface StepActivity<out F extends string, O> extends AnsweringActivity<F, O> {
   /**
-   * Names the step that undoes this one, built from its output. It runs when a surrounding scope is compensated, and repeats until it
-   * succeeds; no handler takes its faults.
+   * Names the step that undoes this one, built from its output. The undo runs when a surrounding scope is compensated, and is requested
+   * until it succeeds; no handler takes its faults.
    */
   undo<G extends string>(by: (output: Ref<O>) => StepActivity<G, unknown>): StepActivity<F, O>;
   /**
@@ -56,7 +56,7 @@ export const recordStep = <F extends string, O>(recorded: Shape, undoBy?: UndoBy
   }) as StepActivity<F, O>;
 };
 
-/** Creates an activity with an output and no undo. Expressions read the output by the name, so the name is the author's choice. */
+/** Creates an activity with an output and no undo. Expressions read the output by the activity's name, so the name is fixed. */
 export const recordAnswering = <A extends AnsweringActivity<never, unknown>>(
   recorded: Shape,
   membersOf: (shape: Shape) => object = () => ({}),

@@ -53,7 +53,7 @@ interface Options<O extends z.ZodType, P extends string, C extends string> {
   readonly onExhausted?: OnExhausted;
   /** With `onExhausted: 'wait'`: seconds until a step above the failure limit is requested again. At most a year. */
   readonly longWaitSeconds?: number;
-  /** The people for whom the tasks of its orders are, when tasks are due, and who hears of a task that nobody takes. */
+  /** The group of people who get the tasks of its orders, when a task is due, and who hears of a task that nobody takes. */
   readonly people?: People;
 }
 
@@ -149,8 +149,8 @@ const entry = <T, V>(found: T | undefined, of: (found: T) => readonly [string, V
   found === undefined ? [] : [of(found)];
 
 /**
- * Returns the root, which is always named `order`. A sequence wraps activities with a fixed name, and activities that take no second
- * child. Their handlers move to the sequence, so that they still end the order.
+ * Returns the root, which is always named `order`. A sequence wraps an activity without children, a `while` and a composite with a fixed
+ * name. The handlers of a wrapped composite move to the sequence, so that they are handlers of the root.
  */
 function rootOf(activity: Activity<string>): Shape {
   const { shape, fixed } = recordedIn(activity);
@@ -165,7 +165,7 @@ function rootOf(activity: Activity<string>): Shape {
   };
 }
 
-/** Stand-ins and samples for a trial on one machine. A deployment ignores it. */
+/** Stand-ins and samples for a trial on one machine. A deployment ignores them. */
 export interface LocalTrial {
   /**
    * Starts stand-ins for the remote services, unless the environment names real ones. The returned `environment` is set for the agents;

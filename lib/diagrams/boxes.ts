@@ -1,7 +1,7 @@
 import type { DrawnNode, NodeKind } from '#core/views/drawing';
 import { type Type, widthOf, wrapped } from './text.ts';
 
-/** Text set in lines, with its size. */
+/** Text broken into lines, with the size of the whole in pixels. */
 export interface SetText {
   readonly lines: readonly { readonly text: string; readonly face: Type['face']; readonly size: number }[];
   readonly width: number;
@@ -39,7 +39,7 @@ export interface Box {
 /** Horizontal space that the shape takes beside its text. */
 const marginX: { readonly [kind in NodeKind]?: number } = { choice: 52, undo: 26, begin: 36, end: 36, wait: 46, compensate: 46, raise: 46 };
 
-/** Measures a node. `room`: further pixels of width for a step or a wait, in which a page may write beside the text. */
+/** Measures a node. `room`: further width for a step, a wait or another activity, in pixels, where a page may write beside the text. */
 export function boxOf(node: DrawnNode, room = 0): Box {
   const { kind, title, detail } = node;
   if (kind === 'join') return { node, text: { lines: [], width: 0, height: 0 }, width: 10, height: 10 };

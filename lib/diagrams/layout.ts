@@ -39,7 +39,7 @@ export interface Layout {
   readonly edges: readonly PlacedEdge[];
 }
 
-/** The extent of a block or level around the flow line, which is at 0. */
+/** The contents of a block or a level. In a block, x is measured from its flow line: the vertical at which the flow enters and leaves. */
 interface Area {
   readonly frames: readonly PlacedFrame[];
   readonly boxes: readonly PlacedBox[];
@@ -188,7 +188,7 @@ function graphOf(blocks: readonly Block[], edges: readonly DrawnEdge[], align: (
   return graph;
 }
 
-/** Runs dagre, as it is (side 1) or mirrored (-1). */
+/** Reads the positions from the graph that dagre has laid out: as they are (side 1) or mirrored (-1). */
 function arrangement(blocks: readonly Block[], edges: readonly DrawnEdge[], graph: Graph, side: number): Arrangement {
   const at = ({ x = 0, y = 0 }: Partial<Point>): Point => ({ x: Math.round(side * x), y: Math.round(y) });
   const places = straightened(new Map(blocks.map((block) => [block.id, { block, ...at(headOf(block, graph.node(block.id))) }])), edges);
@@ -246,7 +246,7 @@ interface Place extends Point {
 /** Returns the top point of a block's flow line. */
 const headOf = ({ height }: Block, { x = 0, y = 0 }: Partial<Point>): Point => ({ x, y: y - height / 2 });
 
-/** Returns the ends of an arrow, from the foot of one block to the head of the other. A fault leaves its frame nearest to its handler. */
+/** Returns the points of an arrow, from the foot of one block to the head of the other. A fault leaves its frame nearest to its handler. */
 function ends(from: Place | undefined, to: Place | undefined, between: readonly Point[], kind: DrawnEdge['kind']): readonly Point[] {
   if (!from || !to) return [];
   const { left, right, height } = from.block;

@@ -1,6 +1,6 @@
 /** The style sheet. Each rule is within the drawing's own class, so that an embedding page keeps its style. */
 
-interface Colours {
+interface Colors {
   readonly paper: string;
   readonly ink: string;
   readonly faint: string;
@@ -14,7 +14,7 @@ interface Colours {
   readonly undo: readonly [string, string];
 }
 
-const light: Colours = {
+const light: Colors = {
   paper: '#ffffff',
   ink: '#1f2328',
   faint: '#57606a',
@@ -27,7 +27,7 @@ const light: Colours = {
   undo: ['#fbefff', '#8250df'],
 };
 
-const dark: Colours = {
+const dark: Colors = {
   paper: '#0d1117',
   ink: '#e6edf3',
   faint: '#9198a1',
@@ -52,17 +52,17 @@ const kinds = [
   ['other', 'plain'],
   ['begin', 'plain'],
   ['end', 'plain'],
-] as const satisfies readonly (readonly [string, keyof Colours])[];
+] as const satisfies readonly (readonly [string, keyof Colors])[];
 
-function coloured(colours: Colours): string {
-  const { paper, ink, faint, frame, line, fault, undo } = colours;
+function colored(colors: Colors): string {
+  const { paper, ink, faint, frame, line, fault, undo } = colors;
   return [
     rule('.paper', `fill:${paper}`),
     rule('text', `fill:${ink}`),
     rule('.mono', `fill:${faint}`),
     rule('.frame rect', `fill:${frame};stroke:${line}`),
     rule('.frame text', `fill:${faint}`),
-    ...kinds.map(([kind, colour]) => rule(`.${kind}>:is(rect,path,circle)`, `fill:${colours[colour][0]};stroke:${colours[colour][1]}`)),
+    ...kinds.map(([kind, color]) => rule(`.${kind}>:is(rect,path,circle)`, `fill:${colors[color][0]};stroke:${colors[color][1]}`)),
     rule('path.icon', `fill:none;stroke:${faint}`),
     rule('.join circle', `fill:${line}`),
     rule('.edge path', `stroke:${line}`),
@@ -94,4 +94,4 @@ const shared = [
   rule('.icon', 'stroke-width:1.4;stroke-linecap:round;stroke-linejoin:round'),
 ].join('');
 
-export const styleSheet = `${coloured(light)}@media (prefers-color-scheme:dark){${coloured(dark)}}${shared}`;
+export const styleSheet = `${colored(light)}@media (prefers-color-scheme:dark){${colored(dark)}}${shared}`;

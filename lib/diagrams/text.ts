@@ -27,7 +27,7 @@ export function widthOf(text: string, { size, face }: Type): number {
   return width * size * (face === 'bold' ? boldFactor : 1);
 }
 
-/** Breaks text into lines at words or path separators. A mark replaces what does not fit. */
+/** Breaks text into lines at words or path separators. An ellipsis replaces the text that does not fit. */
 export function wrapped(text: string, type: Type, { widthMax, linesMax }: { widthMax: number; linesMax: number }): readonly string[] {
   const fits = (line: string) => widthOf(line, type) <= widthMax;
   const lines = [''];

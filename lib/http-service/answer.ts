@@ -26,8 +26,8 @@ export function refusalIn<F extends string>(answer: Answer, call: Call<F>): Fail
   if (status < 400) return undefined;
   const { data: refusal } = Refusal.safeParse(json(answer));
 
-  const mayPass = status >= 500 || status === 408 || status === 429 || (status === 409 && refusal?.code === 'request-in-progress');
-  if (mayPass) throw new TransientFailure(heading, retryAfter(answer));
+  const isTemporary = status >= 500 || status === 408 || status === 429 || (status === 409 && refusal?.code === 'request-in-progress');
+  if (isTemporary) throw new TransientFailure(heading, retryAfter(answer));
   const outcomeUnknown = call.repeated && (!refusal || saysNothingOfKey.has(status));
   if (!refusal) throw new PermanentFailure('RequestRefused', heading, { outcomeUnknown });
 

@@ -19,8 +19,8 @@ export interface HttpAnswer {
 const answerBytesMax = 256 * 1024;
 
 /**
- * Sends one request and returns the answer, whatever its status, redirects included. Rejects if there is none: a refused or broken
- * connection, or the signal. It uses node:http, which takes half the time of fetch and keeps connections too.
+ * Sends one request and returns the answer, whatever its status, redirects included. Rejects if no answer comes: the connection is refused
+ * or breaks, or the signal aborts. It uses node:http, which takes half the time of fetch and also keeps connections open.
  */
 export async function exchange({ url, body, ...options }: HttpRequest): Promise<HttpAnswer> {
   const { request } = url.protocol === 'https:' ? https : http;

@@ -9,7 +9,7 @@ import type { OrderProcessing } from './order-processing.ts';
 export interface Watched {
   /** The id among the alarms of its kind. */
   readonly id: string;
-  /** The subject of the alarm's description. */
+  /** The beginning of the alarm's description, such as `The queue payment-requests`. */
   readonly what: string;
   readonly metric: IMetric;
   /** The threshold of this subject, in place of the kind's. */
@@ -23,7 +23,7 @@ export interface AlarmKind {
   /** The alarm fires above this value; with `below`, below it. */
   readonly threshold: number;
   readonly below?: boolean;
-  /** Consecutive periods of the metric beyond the threshold. */
+  /** The number of consecutive periods for which the metric must be beyond the threshold before the alarm fires. */
   readonly periods: number;
   readonly watched: (system: OrderProcessing) => readonly Watched[];
 }
@@ -112,7 +112,7 @@ export const alarmKinds = {
         .map((watched) => ({ ...watched, threshold: 0.9 * all.functionNamed(watched.id).spec.timeoutMs })),
   },
   SupervisorSilent: {
-    says: 'has not looked for overdue orders for ten minutes, or for two intervals of its schedule: late orders do not recover. Check its schedule and its log.',
+    says: 'has not looked for overdue orders for ten minutes, or for two intervals of its schedule if these are longer: late orders do not recover. Check its schedule and its log.',
     threshold: 1,
     below: true,
     periods: 2,

@@ -12,7 +12,7 @@ export interface BackupSettings {
   readonly keep?: Duration;
   /** The hour of the day, in UTC. Default: 3. */
   readonly hour?: number;
-  /** A vault in another account or region that gets each copy too. Its account must allow this one to copy into it. */
+  /** A vault in another account or region that gets each copy too. It must allow this account to copy into it. */
   readonly copyTo?: IBackupVault;
 }
 

@@ -6,7 +6,7 @@ import { Code } from 'aws-cdk-lib/aws-lambda';
 import { buildSync } from 'esbuild';
 import { SetupError } from '#ports/errors';
 
-/** The sources in the repository, or the compiled form in the package. */
+/** The ending of this package's own files: `.ts` for the sources in the repository, `.js` for the compiled package. */
 const ending = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 const own = (path: string): string => fileURLToPath(new URL(`../../${path}${ending}`, import.meta.url));
 

@@ -12,8 +12,8 @@ export interface CanaryProps {
 }
 
 /**
- * Replaces each function first for a tenth of its runs, for ten minutes. The alarms on errors look at five minutes, so they have time to
- * fire. If one fires, CodeDeploy returns all runs to the previous version.
+ * Deploys a new version of each function first for a tenth of its runs, for ten minutes. The alarms on errors have periods of five
+ * minutes, so they have time to fire. If one fires, CodeDeploy returns all runs to the previous version.
  *
  * @throws SetupError without alarms, because nothing would start a rollback.
  */

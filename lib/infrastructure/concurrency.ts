@@ -13,7 +13,8 @@ const unreservedMin = 100;
 
 /**
  * Returns the default concurrency of each queue of a function. All queues together use at most half of the account, unless Lambda's
- * minimum for each queue is more. So a backlog leaves the other half to the API and the supervisor. Dead-letter queues are rarely used and need the minimum.
+ * minimum for each queue is more. So a backlog leaves the other half to the API and the supervisor. Dead-letter queues are rarely used, so
+ * each gets the minimum.
  */
 export function maxConcurrencyFor(
   { file }: FunctionSpec,

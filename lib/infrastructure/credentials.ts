@@ -38,7 +38,7 @@ const placeOf = (credential: AgentCredential): CredentialPlace =>
     ? { parameter: credential.parameter.parameterName }
     : { secret: credential.secret.secretArn, ...(credential.field === undefined ? {} : { field: credential.field }) };
 
-/** Returns the rights to read these credentials, and to use their keys for nothing else. */
+/** Returns the rights to read these credentials, and to decrypt them with their keys. The keys may be used for nothing else. */
 export function credentialStatements(scope: Construct, credentials: AgentCredentials): readonly PolicyStatement[] {
   const all = Object.values(credentials);
   const secrets = all.flatMap((each) => ('secret' in each ? [each.secret] : []));
@@ -69,6 +69,6 @@ export function credentialStatements(scope: Construct, credentials: AgentCredent
 }
 
 /**
- * Returns the ARN of a secret. That of an imported secret may lack the six characters that Secrets Manager adds, so `?` stands for each.
+ * Returns the ARN of a secret. The ARN of an imported secret may lack the six characters that Secrets Manager adds: `?` matches each.
  */
 const arnOf = ({ secretArn, secretFullArn }: ISecret): string => secretFullArn ?? `${secretArn}-??????`;

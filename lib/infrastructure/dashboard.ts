@@ -5,7 +5,7 @@ import type { OrderProcessing } from './order-processing.ts';
 
 const period = { period: Duration.minutes(1) };
 
-/** Creates the dashboard: whether orders come in, make progress and wait. */
+/** Creates the dashboard, which shows whether orders come in, make progress and wait. */
 export function orderDashboard(system: OrderProcessing, { name }: { readonly name: string }): Dashboard {
   const { entrance, functions, queues, table, metrics } = system;
   const all = [...functions.values()];

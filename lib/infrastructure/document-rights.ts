@@ -20,7 +20,7 @@ export const agenda = collections.agenda(every);
 export const fingerprints = collections.fingerprints(every);
 export const [breakers, channels, definitions] = [breakerPartitionOf(every), collections.channel(every), collections.workflow(every)];
 
-/** The sweeper reads the rules, and wakes each order that has not planned the times that a rule is about, such as an age. */
+/** The sweeper reads the rules: it wakes each order whose deadlines were planned before a rule about a time, such as an age, changed. */
 export const readsRules: readonly TableRights[] = [
   { actions: ['GetItem'], partitions: [collections.rules] },
   { actions: ['Query'], partitions: [collections.ruleSet(every)] },
@@ -43,7 +43,7 @@ export const objects = collections.object(every);
  */
 export const keepsMessages: TableRights = { actions: ['DeleteItem', 'PutItem', 'Query'], partitions: [collections.inbox(every)] };
 
-/** A call that comes again is recognized by its key, which its order keeps. */
+/** A call of the API that is repeated is recognized by its idempotency key. An order keeps its newest keys, a document each older one. */
 export const repeatsCalls: TableRights = { actions: ['GetItem', 'PutItem'], partitions: [collections.calls(every)] };
 
 export const readsClients: TableRights = { actions: ['GetItem'], partitions: [partitions.clients] };

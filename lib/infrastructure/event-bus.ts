@@ -22,7 +22,7 @@ export class Announcements extends Construct {
   /** The topic of messages for people: one message for the first task of a kind, then summaries. */
   readonly notifications: Topic;
   readonly rule: Rule;
-  /** Events that EventBridge could not deliver: announcements for a day, above all alerts, and starts of functions for a minute. */
+  /** Events that EventBridge could not deliver: announcements, above all alerts, after a day; starts of functions after a minute. */
   readonly undelivered: Queue;
 
   /**

@@ -17,7 +17,7 @@ export interface WebAclProps extends Firewall {
 }
 
 const windowSeconds = 300;
-/** The limits of WAF for a rate. */
+/** The least and the most requests that WAF accepts as a limit. */
 const rate = { min: 10, max: 2_000_000_000 };
 
 /** The answer to a request above a limit, like that of the API itself. */

@@ -6,8 +6,8 @@ import type { OrderProcessing } from './order-processing.ts';
 type System = Pick<OrderProcessing, 'queues' | 'announcements' | 'alerts' | 'key'>;
 
 /**
- * Grants what an operator needs beside the API. The operator can read no message of an order here: the API shows dead letters, with their
- * secrets masked.
+ * Grants what an operator needs in addition to the API. The grant lets nobody read a message of an order: the API shows dead letters, with
+ * their secrets masked.
  */
 export function grantOperating({ queues, announcements: { undelivered }, alerts, key }: System, grantee: IGrantable): Grant {
   const all = queues.names.map((name) => queues.queue(name).queueArn);

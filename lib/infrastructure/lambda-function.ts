@@ -76,7 +76,7 @@ export interface SystemFunctionProps {
 }
 
 const memoryDefault = 512;
-/** The memory, in MiB, of functions that need less than the default: they run all the time, but mostly wait for I/O. */
+/** The memory, in MiB, of functions that need less than the default: each run takes nearly a minute, but mostly waits for I/O. */
 const memoryOf: { readonly [file: string]: number } = { supervisor: 256, notifier: 256 };
 /** The name of the alias, which is also the end of its ARN. */
 const aliasName = 'live';

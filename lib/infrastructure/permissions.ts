@@ -35,13 +35,13 @@ import {
 
 /** The complete permissions of one function's role, in the terms of the system. */
 export interface Permissions {
-  /** Its rights to the records of orders and of the system, by partition. */
+  /** Its rights to orders, and to the records that it reads or writes with them, by partition. */
   readonly table: readonly TableRights[];
   /** Whether it records the intents of at-most-once requests in the table, in their partitions only. */
   readonly recordsIntents: boolean;
   /** Agents and consumers whose circuit breakers it writes, each in its own partition only. */
   readonly breakers: readonly string[];
-  /** The document actions it may use, in the listed partitions only. */
+  /** Its further rights to the table, by partition: to documents such as channels, dead letters and rules. */
   readonly documents: readonly TableRights[];
   /** Queues whose channel it closes after repeated failures; it records this in the table and announces it. */
   readonly closesChannelOf: readonly string[];
@@ -92,11 +92,12 @@ const orderIndexes = [indexes.inError.name, indexes.byClient.name, indexes.byDay
 const listIndexes = [indexes.listA.name, indexes.listB.name];
 
 /**
- * The attributes of a state's head, with those of its key and of the fence of a write. The blob and the order's body are not among them.
+ * The attributes of a state's head, its sort key, and the id of the last update. The blob of the state and the order's body are not among
+ * them.
  */
 const headAttributes = [...headProjection, 'sk', 'patchId'];
 
-/** Permissions of the scheduler in any function: load and write orders, send requests, notify the client and the bus. */
+/** Permissions of each function that applies something to orders: load and write orders, send requests, notify the client and the bus. */
 const scheduling = (app: Cast): Permissions => ({
   ...none,
   table: [
@@ -105,7 +106,7 @@ const scheduling = (app: Cast): Permissions => ({
     // solution.
     { actions: ['UpdateItem'], partitions: [exceptionGroups, solutionFigures] },
     { actions: ['GetItem', 'PutItem'], partitions: [fingerprints] },
-    // A new task is put on the agenda of the notifier first.
+    // A new task is put on the agenda of the notifier before the task itself is written.
     { actions: ['GetItem', 'PutItem'], partitions: [agenda] },
     // Intents get their expiry with the other records of their order. Only agents create them.
     { actions: ['Query', 'UpdateItem'], partitions: [intents] },
@@ -131,8 +132,8 @@ const creating = (given: Permissions): Permissions => ({
 });
 
 /**
- * Permissions of the supervisor: it updates heads, wakes the scheduler and reads queue depths. It sends no requests and announces no
- * orders (F-54).
+ * Permissions of the supervisor: it updates heads, wakes the scheduler and reads queue depths. It sends no requests and announces nothing
+ * about orders (F-54).
  */
 const supervising = (app: Cast): Permissions => ({
   ...none,
@@ -182,7 +183,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
   }),
   // The notifier wakes an order whose question nobody takes, and reports that to the order.
   notifier: () => ({ ...none, documents: ofNotifier, sendsTo: [queueNames.wakeUps], announces: true, notifies: true }),
-  // The scheduler also requeues a message that meets a lease or has lost too many races.
+  // The scheduler also requeues a message whose order is leased by another host, or whose write has lost too many races.
   scheduler: (spec, app) => withDocuments(withFailurePolicy(spec, scheduling(app)), [keepsMessages, ...asksRules]),
   // An agent also requeues a request while its circuit breaker is open.
   agent: (spec, app) => {
@@ -265,7 +266,7 @@ function withFailurePolicy(spec: FunctionSpec, given: Permissions): Permissions 
   return { ...withQueues(given, [...from, ...from.map(queueNames.deadLetters)]), documents, holds: from, closesChannelOf: from };
 }
 
-/** Returns the queues that can be closed: all consumed queues except dead-letter queues. */
+/** Returns the queues whose channel can be closed: all consumed queues except dead-letter queues. */
 const consumedBy = (app: Cast): readonly string[] =>
   topologyOf(app)
     .flatMap(sourcesOf)
@@ -275,7 +276,7 @@ const channelsOf = (spec: FunctionSpec): readonly string[] => [...new Set(source
 
 const sourcesOf = ({ sources }: FunctionSpec): readonly string[] => sources.map(({ queue }) => queue);
 
-/** Returns the reply queue of called orders, if the app has any. */
+/** Returns the reply queue of called orders, if a workflow of the app calls another one. */
 const callReplies = (app: Cast): readonly string[] => (hasCalls(app.workflows) ? [queueNames.callReplies] : []);
 
 const withQueues = (given: Permissions, more: readonly string[]): Permissions => ({

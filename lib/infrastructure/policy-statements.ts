@@ -72,7 +72,7 @@ export function statementsOf(props: Granted, logGroupArn: string): readonly Poli
   ];
 }
 
-/** Returns all rights to the table. Rights with the same actions become one, because each statement adds to the size of the policy. */
+/** Returns all rights to the table. Rights with the same actions and attributes become one, to keep the policy small. */
 function tableRightsOf({ table, recordsIntents, breakers, documents, dayKeys }: Permissions): readonly TableRights[] {
   const all: readonly TableRights[] = [
     ...table,

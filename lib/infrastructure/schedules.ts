@@ -24,8 +24,8 @@ export interface ScheduleProps {
 const startedWithin = Duration.minutes(1);
 
 /**
- * Creates the schedules of a function. A missed run is not repeated, because the next one finds all due orders. Without these
- * settings, Lambda would keep a throttled start for six hours and retry a failed one twice.
+ * Creates the schedules of a function. A missed run is not repeated, because the next run finds all due orders. By default, Lambda would
+ * keep a throttled start for six hours and retry a failed one twice.
  */
 export function startBySchedule(scope: Construct, { spec, target, undelivered, startEvery, sweepEvery }: ScheduleProps): readonly Rule[] {
   if (spec.schedules.length > 0) target.configureAsyncInvoke({ maxEventAge: startedWithin, retryAttempts: 0 });

@@ -6,8 +6,8 @@ import type { OrderProcessing } from './order-processing.ts';
 const warning = 'redress:alerts';
 
 /**
- * Warns at synthesis if nothing in the app subscribes to `notifications` or to `alerts`. The check runs last, because subscriptions come
- * after the system.
+ * Warns at synthesis if nothing in the app subscribes to `notifications` or to `alerts`. The check runs last, because subscriptions are
+ * added after the construct of the system.
  */
 export function watchSubscriptions(system: OrderProcessing): void {
   Aspects.of(system).add({

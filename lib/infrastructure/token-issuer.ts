@@ -59,8 +59,8 @@ export interface UserPoolIssuerProps extends SignIn {
 }
 
 /**
- * The flows of a client that refreshes tokens and does nothing else here. The CDK adds the flow of refresh tokens to a given list. Without
- * a list, Cognito also lets people sign in with a password.
+ * The authentication flows of an app client that only refreshes tokens by them. The CDK adds the flow of refresh tokens to any list that is
+ * given. Without a list, Cognito would also let people sign in with a password.
  */
 const refreshOnly = { userSrp: false };
 /** The console of `npm start`. */
@@ -74,7 +74,7 @@ export class UserPoolIssuer extends Construct {
   /** The app client for people: the console and the command line. */
   readonly people: UserPoolClient;
   readonly programs: ReadonlyMap<string, UserPoolClient>;
-  /** The address of the sign-in, and of the tokens of programs. */
+  /** The address at which people sign in, and programs request tokens. */
   readonly signInUrl: string;
 
   constructor(scope: Construct, id: string, props: UserPoolIssuerProps) {
@@ -172,7 +172,7 @@ export interface AuthorizerSettings {
   readonly audience?: readonly string[];
 }
 
-/** Returns the tokens that API Gateway lets through; undefined if it checks none. */
+/** Returns which tokens API Gateway lets through; undefined if it checks no tokens. */
 export function checkedTokens(
   users: UserPoolIssuer | undefined,
   external: ExternalIssuer | undefined,

@@ -9,7 +9,7 @@ const pseudo: { readonly [name: string]: string } = {
   'AWS::URLSuffix': 'amazonaws.com',
 };
 
-/** The property that names a resource, its service in an ARN, and what stands before the name there. */
+/** The property that names a resource, and its ARN from the service up to the name. `R` and `A` stand for the region and the account. */
 const named: { readonly [type: string]: readonly [property: string, arnStart: string] } = {
   'AWS::SQS::Queue': ['QueueName', 'sqs:R:A:'],
   'AWS::SNS::Topic': ['TopicName', 'sns:R:A:'],
@@ -77,7 +77,7 @@ function nameOf(template: Template, id: string): string {
   const [property = ''] = named[Type] ?? [];
   const given = property === '' ? undefined : Properties[property];
   const name = given === undefined ? 'x'.repeat(idLengths[Type] ?? chosenLength) : deployedText(template, given);
-  // CloudFormation answers `Ref` of a rule on a bus of its own with both names.
+  // For a rule of a custom bus, CloudFormation replaces `Ref` by the names of the bus and of the rule.
   return Type === 'AWS::Events::Rule' && Properties['EventBusName'] !== undefined
     ? `${deployedText(template, Properties['EventBusName'])}|${name}`
     : name;

@@ -14,7 +14,7 @@ const rules: readonly Rule[] = [policySizes, environmentSizes, nameLimits, ruleR
 
 /**
  * Reads a template as CloudFormation, IAM and Lambda do, and returns what they would refuse, or what would not work afterwards.
- * Emulators accept all of it.
+ * Emulators of AWS accept such a template.
  */
 export const violationsIn = (template: Template): readonly Violation[] => rules.flatMap((rule) => rule(template));
 
@@ -22,7 +22,7 @@ type Report = ReturnType<IPolicyValidationPlugin['validate']>;
 
 const watched = new WeakMap<IConstruct, Construct[]>();
 
-/** Has the synthesis refuse a template of this construct that AWS would refuse. Resources outside of the construct are not judged. */
+/** Lets the synthesis fail if AWS would refuse a resource of this construct. Resources outside of the construct are not judged. */
 export function watchTemplate(system: Construct): void {
   const stage = Stage.of(system);
   if (!stage) return;

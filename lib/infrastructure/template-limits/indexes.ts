@@ -9,7 +9,7 @@ export interface Released {
 
 /**
  * Finds a table whose indexes differ from those of a release by more than one index. DynamoDB creates or deletes one index at a time, so
- * CloudFormation refuses such an update of a deployment. A new deployment may have all of them from the start.
+ * CloudFormation refuses such an update of a deployment. A new deployment may have all its indexes from the start.
  */
 export const indexUpdates =
   (released: Released | null): Rule =>

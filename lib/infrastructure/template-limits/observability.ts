@@ -21,7 +21,7 @@ const unwatchedIndexes: Rule = (template) => {
         rule: 'IndexNotWatched',
         resource,
         property: 'Metrics',
-        problem: `It watches the throttles of the table, but not those of ${missing.join(', ')}.`,
+        problem: `The alarm watches the throttles of the table, but not those of ${missing.join(', ')}.`,
         remedy: 'Add the metric of each index, with the dimension GlobalSecondaryIndexName.',
       },
     ];
@@ -36,7 +36,7 @@ function throttlesIn(alarm: Properties): readonly Properties[] {
   return found;
 }
 
-/** In plain text, Lambda adds three lines to each run, and its lines have no fields. */
+/** In a plain-text log, Lambda adds three lines to each run, and no line has fields. */
 const plainLogs = (template: Template) =>
   resourcesOf(template, 'AWS::Lambda::Function').flatMap(([resource, { LoggingConfig }]) =>
     objectIn(LoggingConfig)['LogFormat'] === 'JSON'

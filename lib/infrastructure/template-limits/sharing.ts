@@ -25,7 +25,7 @@ export const sharedNames: Rule = (template) => [
             rule: 'SharedMetric',
             resource,
             property: 'Dimensions',
-            problem: `Its metric in the namespace ${metricNamespace} has no dimension "deployment", so it counts other deployments of the account, too.`,
+            problem: `The alarm's metric in the namespace ${metricNamespace} has no dimension "deployment", so it counts other deployments of the account, too.`,
             remedy: 'Use the metrics of OrderProcessing: metrics.counted(…).',
           } satisfies Violation,
         ],

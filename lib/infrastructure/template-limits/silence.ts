@@ -16,8 +16,8 @@ export const silenceAlarms: Rule = (template) =>
         rule: 'AlarmBetweenRuns',
         resource,
         property: 'Period',
-        problem: `It fires after ${covered} s without a run, but ${role} starts every ${everySeconds} s.`,
-        remedy: 'Give it a period of at least the interval of the schedule.',
+        problem: `The alarm fires after ${covered} s without a run, but ${role} starts every ${everySeconds} s.`,
+        remedy: 'Give the alarm a period of at least the interval of the schedule.',
       },
     ];
   });
