@@ -14,9 +14,12 @@ import { href, place } from '../router.ts';
 import { lengthOf } from '../time.ts';
 import { DeadLetters } from './agents/dead-letters.tsx';
 
+const waitingText = (count: number): string =>
+  `${counted(count, 'request')} ${count === 1 ? 'waits' : 'wait'}, and the time of ${count === 1 ? 'its order' : 'their orders'} stands still.`;
+
 const hasOutage = ({ breaker }: Channel): boolean => breaker !== undefined && breaker.phase !== 'closed';
 
-/** Agents with their services and queues: whether somebody must act here. */
+/** Agents with their services and queues. It shows whether somebody must act here. */
 export default function Agents() {
   const name = place.value.parts[1];
   return name === undefined ? <AllAgents /> : <DeadLetters key={name} name={name} />;
@@ -24,7 +27,7 @@ export default function Agents() {
 
 function AllAgents() {
   const channels = usePages<Channel>('/channels?limit=100', ({ name }) => name);
-  const needy = channels.items
+  const notWorking = channels.items
     .filter((each) => !each.open || hasOutage(each))
     .toSorted((one, other) => Number(one.open) - Number(other.open));
   return (
@@ -58,13 +61,13 @@ function AllAgents() {
           </Loaded>
         </Panel>
         <div class="stack">
-          {channels.data && needy.length === 0 && (
+          {channels.data && notWorking.length === 0 && (
             <Panel title="Nothing to do here">
               <div class="body soft">Each service answers, and each queue is open.</div>
             </Panel>
           )}
-          {needy.map((channel) => (
-            <Sick key={channel.name} channel={channel} refresh={channels.refresh} />
+          {notWorking.map((channel) => (
+            <NotWorking key={channel.name} channel={channel} refresh={channels.refresh} />
           ))}
         </div>
       </div>
@@ -127,7 +130,8 @@ function Row({ channel, refresh }: { channel: Channel; refresh: () => void }) {
   );
 }
 
-const Sick = ({ channel, refresh }: { channel: Channel; refresh: () => void }) => {
+/** A channel that is closed, or whose service is away. */
+const NotWorking = ({ channel, refresh }: { channel: Channel; refresh: () => void }) => {
   const { name, open, by, reason, since, breaker, requests } = channel;
   const waiting = requests.visible + requests.delayed;
   return (
@@ -144,8 +148,7 @@ const Sick = ({ channel, refresh }: { channel: Channel; refresh: () => void }) =
           <div class="note warn">
             <Icon name="clock" />
             <div>
-              <b>Nothing to do here.</b>{' '}
-              {`${counted(waiting, 'request')} waiting, without using up time. One request probes the service. When it is answered, the others follow.`}
+              <b>Nothing to do here.</b> {`${waitingText(waiting)} One request probes the service. When it is answered, the others follow.`}
             </div>
           </div>
         ) : (
@@ -165,7 +168,7 @@ const Sick = ({ channel, refresh }: { channel: Channel; refresh: () => void }) =
                   <Said>{reason}</Said>
                 </>
               )}
-              . {`${counted(waiting, 'request')} waiting, without using up time.`}
+              . {waitingText(waiting)}
             </div>
           </div>
         )}
@@ -192,7 +195,7 @@ const actions = {
   canary: { name: 'Open, one request first', does: 'One request is sent first, and the others after its reply.' },
   close: {
     name: 'Close',
-    does: 'Nothing is taken from the queue until somebody opens it. Orders that need it wait, without using up their time.',
+    does: 'Nothing is taken from the queue until somebody opens it. Orders that need it wait, and their time stands still.',
   },
 } as const;
 

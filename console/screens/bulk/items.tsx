@@ -50,11 +50,11 @@ function shownOf(item: BulkItem, state: BulkRun['state']): Shown {
 const isFailed = ({ verified }: BulkItem): boolean => verified === 'failed-again' || verified === 'failed-otherwise';
 
 /** Whether an order failed or did not get the instruction. Orders that are still to do (`left`) count only once the run is stopped. */
-const isOtherwise = (item: BulkItem, state: BulkRun['state']): boolean =>
+const isFailedOrLeftOut = (item: BulkItem, state: BulkRun['state']): boolean =>
   item.outcome === 'left' ? state === 'stopped' : item.outcome !== 'applied' || isFailed(item);
 
 /** Returns the name of the first tab and its number of orders. */
-function otherwiseText({ state, infeasible, refused, movedOn, failed, left, verified }: BulkRun): readonly [string, number] {
+function firstTabOf({ state, infeasible, refused, movedOn, failed, left, verified }: BulkRun): readonly [string, number] {
   const count = infeasible + refused + movedOn + failed + failuresOf(verified);
   return state === 'stopped' ? ['Failed or not sent', count + left] : ['Failed or left out', count];
 }
@@ -67,9 +67,9 @@ export function Items({ run }: { run: BulkRun }) {
     ({ orderId }) => orderId,
     4_000,
   );
-  const shown = isAll ? items.items : items.items.filter((item) => isOtherwise(item, run.state));
+  const shown = isAll ? items.items : items.items.filter((item) => isFailedOrLeftOut(item, run.state));
   const { verified } = run;
-  const [otherwiseName, otherwise] = otherwiseText(run);
+  const [firstTab, firstTabCount] = firstTabOf(run);
   const isOver = run.state === 'done' && verified.running === 0 && !items.hasMore;
   return (
     <section class="panel" aria-label="Orders">
@@ -77,14 +77,14 @@ export function Items({ run }: { run: BulkRun }) {
         <h2>{isAll ? 'All orders' : 'What did not pass'}</h2>
         <span class="seg end">
           <button type="button" aria-pressed={!isAll} onClick={() => setAll(false)}>
-            {`${otherwiseName} ${otherwise.toLocaleString('en')}`}
+            {`${firstTab} ${firstTabCount.toLocaleString('en')}`}
           </button>
           <button type="button" aria-pressed={isAll} onClick={() => setAll(true)}>
             {`All ${run.count}`}
           </button>
         </span>
       </header>
-      {shown.length === 0 && !isAll && otherwise > 0 ? (
+      {shown.length === 0 && !isAll && firstTabCount > 0 ? (
         <Skeleton rows={2} />
       ) : shown.length === 0 ? (
         <Empty

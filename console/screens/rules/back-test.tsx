@@ -78,7 +78,7 @@ function Result({ result: { examined, matched, sameOutcome, differs, items } }: 
   return (
     <>
       <p class="figure">
-        <b>{matched}</b> of {examined} exceptions match. In <b>{sameOutcome}</b> of them people did the same.
+        <b>{matched}</b> of {examined} exceptions match. In <b>{sameOutcome}</b> of them the same kind of action was taken, and it helped.
       </p>
       <svg
         class="split-bar"
