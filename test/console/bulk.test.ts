@@ -45,7 +45,7 @@ function submit(reference: string): Promise<unknown> {
 const left = async (id: string): Promise<readonly string[]> =>
   (await read(`/bulk/${id}/items?outcome=left`)).items.map(({ orderId }) => orderId).toSorted();
 
-test('F-59: the page of a group names each order by its reference, and offers more orders only if there are more', async () => {
+test('F-59: the page of a group of exceptions names each order by its reference, and offers more orders only if there are more', async () => {
   const readOrders: string[] = [];
   page.on('request', (request) => {
     if (request.url().includes('/orders/ord_')) readOrders.push(request.url());
@@ -157,7 +157,7 @@ test('F-158: the button of a paused bulk run says that the result of its canary 
   await system.shop('shipping', {});
 });
 
-test('F-59: the search accepts text after one click, has the same label closed and open, and its first entry changes nothing', async () => {
+test('F-59: the search accepts text after one click, has the same label closed and open, and first lists a screen instead of a command that changes something', async () => {
   const words = 'An id, a reference, or a command';
   const closed = page.getByRole('searchbox', { name: words });
   const open = page.getByRole('combobox', { name: words });

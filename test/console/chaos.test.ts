@@ -16,7 +16,7 @@ after(() => system.stop());
 
 const panel = (name: string) => page.getByRole('region', { name, exact: true });
 
-test('a person duplicates a message with the keyboard alone, and the page ticks each step that should happen', async () => {
+test('a person duplicates a message with the keyboard alone, and the page ticks each expected consequence as it happens', async () => {
   await page.keyboard.press('g');
   await page.keyboard.press('c');
   await shown('/chaos', page);
@@ -43,7 +43,7 @@ test('a fault stays prepared until an order is submitted, and the person who inj
   await panel('Drop a reply').getByText('ended by a person').waitFor();
 });
 
-test('a viewer reads what should happen, and cannot inject a fault', async () => {
+test('a viewer reads what should happen after each kind of fault, and cannot inject one', async () => {
   const viewer = await newPage(system.browser, { authorization: `Bearer ${system.token('--role', 'viewer')}` });
   await viewer.goto(`${system.url}/#/chaos`);
   await viewer.getByText('You read here. Only an operator breaks something.').waitFor();

@@ -39,7 +39,7 @@ test('F-153: the form of an undo first shows the check of the whole order, and t
 const background = (name: string): Promise<string> =>
   button(name).evaluate((element) => element.ownerDocument.defaultView?.getComputedStyle(element).backgroundColor ?? '');
 
-test('F-60: the form of an instruction shows its check beside its button when it is complete, and hides fields with ids until they are opened', async () => {
+test('F-60: a complete form of an instruction shows the check beside its button, and hides fields with ids until a person opens them', async () => {
   await show(`${path}?do=replace-input`, page);
   const usual = page.locator('#instruct-kind optgroup[label=Usual] option');
   await usual.first().waitFor({ state: 'attached' });
@@ -64,7 +64,7 @@ test('F-60: the form of an instruction shows its check beside its button when it
   assert.equal(await background('Cancel the order'), disabled);
 });
 
-test('F-60: the button Decide opens a form with the focus on the value that the fault names, and the result then gets the focus', async () => {
+test('F-60: the button Decide opens a form with the focus on the value that the fault names, and the result of the instruction gets the focus after it', async () => {
   await page.setViewportSize({ width: 1440, height: 420 });
   await show(path, page);
   await button(/^Decide$/).click();

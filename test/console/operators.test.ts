@@ -93,7 +93,7 @@ async function openTask(on: Page): Promise<string> {
   return path.slice(1);
 }
 
-test('the second of two operators sees who has claimed a task, keeps the text, and cannot apply', async () => {
+test('when another operator claims a task, the page shows who, keeps the typed text, and no longer lets a person apply an instruction', async () => {
   const other = await newPage(system.browser, { authorization: `Bearer ${system.token('--role', 'operator', '--subject', 'op-5')}` });
   await other.goto(`${system.url}/`);
   await other.locator('main h1').waitFor();

@@ -65,7 +65,7 @@ test('F-153: the page of a suspended order says that its undo is stuck and that 
   await button('Resume…').first().waitFor();
 });
 
-test('F-59: the badge of exceptions counts a stuck undo, and its group says that it is stuck and leads to its task alone', async () => {
+test('F-59: the badge of exceptions counts a stuck undo; the group of its exception says that the undo is stuck, and leads to its task instead of a bulk run', async () => {
   await show('/exceptions', page);
   assert.equal(await button('Open').getAttribute('aria-pressed'), 'true');
   const rail = page.getByRole('navigation', { name: 'Screens', exact: true });
@@ -130,7 +130,7 @@ test('F-153: the graph of a completed order draws the last edge as taken', async
   assert.equal((await all.count()) - (await taken.count()), 2);
 });
 
-test('the history of an order says how many entries it shows, until it has read all of them', async () => {
+test('the history of an order says how many of its entries are shown, until the page has read all of them', async () => {
   const order = await call('GET', `/orders/${completed}`, operator);
   const entryOf = (seq: number): object => ({ seq, at: new Date().toISOString(), type: 'StepRequested', path: 'order/charge' });
   const pages = 22;

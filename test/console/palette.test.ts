@@ -60,7 +60,7 @@ test('F-59: the search finds an order by its whole id and by the beginning of it
   await page.getByText('A person decides how').waitFor();
 });
 
-test('F-59: the search says that no order has an id', async () => {
+test('F-59: the search says so if no order has the id that a person has typed', async () => {
   await search(`ord_${'a'.repeat(52)}`);
   await page.getByText('No order has this id.').waitFor();
   await search('ord_aaaaaaaa');

@@ -30,7 +30,7 @@ describe('the rows of a list that a person looks at', () => {
     assert.deepEqual(shown('abc', ''), ['', 0, false]);
   });
 
-  test('rows that change their order keep their places until the person sorts them again', () => {
+  test('rows whose sequence changes keep their places until the person sorts them again', () => {
     assert.deepEqual(shown('abc', 'cab'), ['abc', 0, true]);
   });
 });

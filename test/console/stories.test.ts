@@ -95,7 +95,7 @@ test('F-59: an operator finds the orders that failed for one reason, and no othe
   hand.done(context);
 });
 
-test('F-158: an operator resubmits one order of a group first, and then the other orders', async (context) => {
+test('F-158: an operator resubmits one order of a group of exceptions first, and then the other orders of the group', async (context) => {
   const hand = await fromHome();
   const group = page.getByRole('region', { name: 'Open exceptions' }).getByRole('listitem').filter({ hasText: 'SwitchedToFail' });
   await hand.click(group.getByRole('link'));
@@ -112,7 +112,7 @@ test('F-158: an operator resubmits one order of a group first, and then the othe
   assert.equal((await read('/orders?state=Error&fault=SwitchedToFail')).items.length, 0);
 });
 
-test('F-157: the page of a task says that a resubmission has failed again, and the list of tasks says so later', async (context) => {
+test('F-157: the page of a task says that a resubmission has failed again, and the list of resolved tasks still says so later', async (context) => {
   const hand = await fromHome();
   await hand.click(page.locator('main').getByRole('link', { name: 'AddressInvalid at ship' }).first());
   assert.match((await page.getByRole('link', { name: 'Decide for all…' }).getAttribute('href')) ?? '', /^#\/bulk\/new\?fingerprint=/);

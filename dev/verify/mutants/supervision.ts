@@ -68,7 +68,7 @@ export const supervision: readonly Mutant[] = [
 export const moreSupervision: readonly Mutant[] = [
   {
     name: 'failure counter not cleared',
-    why: "the failure count is not cleared after an operator's instruction, so the next delay exceeds the threshold",
+    why: "the failure count is not cleared after an operator's instruction, so the next late step exceeds the threshold",
     file: 'lib/core/engine/lateness.ts',
     find: 'builder.put(path, hasFailed ? { ...rest, waitsUntil: Math.min(waitsUntil, builder.event.at) } : rest);',
     replace: 'void [path, rest, hasFailed];',
