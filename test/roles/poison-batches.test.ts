@@ -112,7 +112,7 @@ describe('a message that crashes its process', () => {
 });
 
 describe('a message that is delivered several times in parallel', () => {
-  test('F-110, S25: is not given up while one delivery is handled, but is after the process of that delivery crashes', async (context) => {
+  test('F-110, S25: is not given up while one delivery is handled, but is given up after the process of that delivery has crashed', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     const judge = createFailurePolicy(desk.system);
     await submitted(desk);
@@ -136,7 +136,7 @@ describe('a message that is delivered several times in parallel', () => {
     assert.equal(desk.messages(queueNames.deadLetters(requests)).length, 1);
   });
 
-  test('F-110, S25: is not given up for an attempt that succeeded while it waited for its turn', async (context) => {
+  test('F-110, S25: is not given up because of an attempt that has succeeded while the message waited for its turn', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     const judge = createFailurePolicy(desk.system);
     await submitted(desk);

@@ -120,7 +120,7 @@ describe('a message whose content cannot be processed', () => {
     assert.deepEqual(desk.messages(replies), []);
   });
 
-  test('F-112: is counted while it is invisible to others, and becomes visible only afterwards', async (context) => {
+  test('F-112: has its failure counted while it is invisible to others, and becomes visible only afterwards', async (context) => {
     const happened: [what: string, inFlight?: number][] = [];
     const around: DeskOptions['around'] = ({ store, queues }) => ({
       store: {
@@ -161,7 +161,7 @@ describe('a message whose content cannot be processed', () => {
     assert.deepEqual([seen.length, Math.max(...seen)], [20, 0]);
   });
 
-  test('F-117: may fail as often as the policy of its channel says, so that an order can wait for its new customer', async (context) => {
+  test('F-117: may fail as often as the policy of its channel says', async (context) => {
     const patient = deskWhose(context, 5, { worker: { maxFailures: 5 } });
     await submitted(patient);
     for (const comesAgain of [1, 1, 1, 1, 1, 0]) assert.equal(await patient.deliver(requests), comesAgain);
@@ -173,7 +173,7 @@ describe('a message whose content cannot be processed', () => {
     assert.equal((await strict.deadLetter()).length, 1);
   });
 
-  test('F-121: is also one that meets a programming error in the middle of a write', async (context) => {
+  test('F-121: has a programming error in the middle of a write counted as a failure, too', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }), {
       around: ({ store }) => ({ store: { ...store, update: () => Promise.reject(new TypeError('x is not a function')) } }),
     });
@@ -183,7 +183,7 @@ describe('a message whose content cannot be processed', () => {
     assert.deepEqual((await tracksOf(desk)).length, 1);
   });
 
-  test('X-27: is not one that met an outage', async (context) => {
+  test('X-27: has no outage counted as a failure', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }), {
       around: ({ store }) => ({
         store: { ...store, update: () => Promise.reject(new TypeError('fetch failed', { cause: 'ECONNRESET' })) },
@@ -254,7 +254,7 @@ describe('a message that is refused because of its content', () => {
     assert.deepEqual(status, { v: 1, type: 'status', reference: 'r', idempotencyKey: 'k', seq: 1, status: 'refused', errors });
   });
 
-  test('F-116: when the policy of the channel says so, it is counted instead', async (context) => {
+  test('F-116: when the policy of its channel says so, it is tried again and its failures are counted, as for any other failure', async (context) => {
     const desk = deskWhose(context, 0, { worker: { judge: 'count' } });
     await desk.send(requests, 'nonsense');
     for (const comesAgain of [1, 1, 1, 0]) assert.equal(await desk.deliver(requests), comesAgain);
@@ -317,7 +317,7 @@ test('F-118: a dropped message that is redelivered does not count against its co
 });
 
 describe('the end of a conversation', () => {
-  test('F-114: clears the failure count of its request when a cancellation ends it', async (context) => {
+  test('F-114: clears the failure count of the request if a cancellation ends the conversation', async (context) => {
     const desk = deskWhose(context, 9);
     const orderId = await submitted(desk);
     await desk.deliver(requests);
@@ -329,7 +329,7 @@ describe('the end of a conversation', () => {
     assert.deepEqual(await tracksOf(desk), []);
   });
 
-  test('F-114: clears the count and closes the step when an error reply ends it', async (context) => {
+  test('F-114: clears the failure count and closes the step if an error reply ends the conversation', async (context) => {
     const desk = deskWhose(context, 9, { worker: { maxFailures: 0 } });
     const orderId = await submitted(desk);
     await desk.deliver(requests);

@@ -56,7 +56,7 @@ describe('a workflow that is edited under the same version while an order runs',
       assert.equal((await desk.state(orderId)).outcome, 'completed');
     });
 
-  test('S20, X-35: within an hour of its submission the message is requeued, because the other definition may be the newer one', async (context) => {
+  test('S20, X-35: within an hour of the submission of the order a reply is requeued, because the other definition may be the newer one', async (context) => {
     const { desk, orderId, request, after } = await underWay(context, ['a', 'b'], 1);
     const other = after(['b']);
     await other.answer(request);

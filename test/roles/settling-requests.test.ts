@@ -58,7 +58,7 @@ describe('an agent that confirms an effect', () => {
     assert.equal(results[0]?.status, 'succeeded');
   });
 
-  test('S11: does not take an unknown operation or a refused input for a proof that it was not done', async (context) => {
+  test('S11: does not take an unknown operation or a refused input for a proof that the effect was not made', async (context) => {
     assert.deepEqual(await faultsOf(context, {}, { operation: 'burn' }), [['RequestRefused', false, true]]);
     assert.deepEqual(await faultsOf(context, {}, { input: null }), [['RequestRefused', true, true]]);
   });

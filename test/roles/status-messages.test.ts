@@ -86,7 +86,7 @@ describe('the submitter learns', () => {
         );
     });
 
-    test(`F-07, F-61: on the private queue what the state says, at every stage (${how})`, async (context) => {
+    test(`F-07, F-61: on its response queue what the state of the order says, at every stage (${how})`, async (context) => {
       const desk = await withListener(context, { writesAndSendsAtomically, variables: { CLAIM_ON_SUBMIT: 'off' } });
       const orderId = await submitted(desk, tea, listened);
       const stages: string[] = [];

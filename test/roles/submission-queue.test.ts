@@ -45,7 +45,7 @@ describe('an order that arrives as a message', () => {
     assert.equal(countIn(desk, 'orders'), 1);
   });
 
-  test('F-10: three times is one order, started once', async (context) => {
+  test('F-10: is one order, started once, even if the message arrives three times', async (context) => {
     const desk = await shop(context);
     assert.equal(await desk.post(submission, submission, submission), 0);
     assert.deepEqual([countIn(desk, 'orders'), desk.messages('worker-requests').length, (await desk.deadLetter()).length], [1, 1, 0]);

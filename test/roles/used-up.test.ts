@@ -37,7 +37,7 @@ describe('the fault of a blocked order', () => {
     assert.deepEqual([till.attempts, fault?.type, fault?.message], [[1, 2, 3], 'ServiceUnavailable', 'the till is full']);
   });
 
-  test('F-93: is the same in a rehearsal', () => {
+  test('F-93: is the same in a rehearsal of the workflow', () => {
     const { pay, till } = tillOf(full);
     const { outcome, steps, fault } = rehearse(pay, {}, given(till.charge).failsForNow());
     assert.deepEqual([outcome, steps.length, fault?.type], ['blocked', 3, 'Engine/ServiceUnavailable']);

@@ -147,7 +147,7 @@ describe('a function in Lambda', () => {
     assert.equal(secrets.requested, 3);
   });
 
-  test('logs the warnings of check once at its start', async (t) => {
+  test('logs the warnings about its workflows once at its start', async (t) => {
     const Nothing = z.object({});
     const shop = defineAgent('stock', { take: operation({ input: Nothing, output: Nothing, run: () => ({}) }) });
     const build = () => sequence(sequence(shop.take({})).named('all'), compensate('all'));

@@ -39,7 +39,7 @@ describe('a bulk run with a solution', () => {
     assert.partialDeepStrictEqual(await stats(), { used: 2 });
   });
 
-  test('F-155: is refused with one literal value for all orders, unless the call says so', async () => {
+  test('F-155: is refused with one literal value for all orders, unless the call allows it with sameForAll', async () => {
     const { post, given } = await startWithSolution();
     const refused = async (parameters?: object, more = {}) => {
       const { status, json } = await post(given(parameters, more));

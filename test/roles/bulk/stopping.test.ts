@@ -25,7 +25,7 @@ describe('a bulk run that is stopped', () => {
     assert.equal(json.items.filter(({ type }: { type: string }) => type === 'InstructionGiven').length, 0);
   });
 
-  test('F-158: is named by the run that takes its untouched orders, and a run that does not exist cannot be named', async () => {
+  test('F-158: can be named by a new run as the one that it continues, and a run that does not exist cannot be named', async () => {
     const { created, post, run, work, act, ordersInError, ask } = startBulk();
     const ids = await ordersInError(2);
     const first = await created({});
@@ -62,7 +62,7 @@ describe('a bulk run that is stopped', () => {
     }
   });
 
-  test('S36: counts the outcomes that a crashed process left uncounted, even if the next process has no time for it', async () => {
+  test('S36: counts the outcomes that a crashed process left uncounted, even if the next process has no time left at first', async () => {
     const { created, run, work, act, ordersInError, store, running } = startBulk();
     await ordersInError(1);
     const id = await created({});

@@ -12,7 +12,7 @@ const shown = {
 };
 const restored = (edited: Json) => withSecrets(edited, shown, original);
 
-test('secrets are restored where their surroundings are unchanged, and every edit stays', () => {
+test('in an edited dead letter, a masked secret is restored where the fields around it are unchanged, and every edit stays', () => {
   assert.deepEqual(restored(shown), { value: original, problems: [] });
   const edited = { ...shown, payer: { name: 'Bob', card: '[secret]' }, tip: 5, colour: 'red' };
   const value = { ...original, payer: { name: 'Bob', card: 'tok_1' }, tip: 5, colour: 'red' };
@@ -24,7 +24,7 @@ test('secrets are restored where their surroundings are unchanged, and every edi
   });
 });
 
-test('when it is unclear which secret is meant, the operator must give it', () => {
+test('when it is unclear for which secret a mask in an edited dead letter stands, the operator must enter the secret', () => {
   const problemsAt = (edited: Json) => restored(edited).problems.map(({ pointer, code }) => `${pointer} ${code}`);
   assert.deepEqual(problemsAt({ ...shown, cards: shown.cards.slice(1) }), ['/body/cards masked']);
   assert.deepEqual(problemsAt({ ...shown, note: 'paid with [secret]' }), ['/body/note masked']);

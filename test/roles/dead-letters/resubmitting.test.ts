@@ -80,7 +80,7 @@ describe('F-120: a resubmission during which the process crashes can be repeated
     });
 });
 
-test('a request that is sent again has the remaining time, the time of its heartbeats and a fresh requeue count', async (context) => {
+test('a dead request that is sent again has the time that is left, the time that each heartbeat adds, and no requeue count', async (context) => {
   const more = { requeued: 3, remainingMs: 1, givenMs: 3_600_000, waitsSince: '2026-01-01T00:00:00.000Z' };
   const { desk, id, request } = await withRequest(context, more);
   await desk.clock.advance(600_000);

@@ -42,7 +42,7 @@ describe('the people of a blocked order', () => {
       assert.equal(desk.got.length, 1);
     });
 
-  test('F-153: get the next ones of the same fingerprint in a summary, with exact figures', async (context) => {
+  test('F-153: hear of further exceptions of the same fingerprint in a summary, with exact figures', async (context) => {
     const desk = openNotifier(context, line);
     await desk.blocked();
     await desk.pass();
@@ -56,7 +56,7 @@ describe('the people of a blocked order', () => {
     assert.match(desk.got[1]?.message.text ?? '', /4 new tasks since the last message; 6 in all.*\n5 of them are still open/);
   });
 
-  test('hear of another fingerprint at once', async (context) => {
+  test('hear of an exception of another fingerprint at once', async (context) => {
     const desk = openNotifier(context, line);
     await desk.blocked('Broken');
     await desk.pass();
@@ -82,7 +82,7 @@ describe('the people of a blocked order', () => {
     assert.equal(new Set(desk.got.map(({ message }) => message.id)).size, 1, 'one message has one id');
   });
 
-  test('F-153: are the admins if nobody is left in the group since the task was opened', async (context) => {
+  test('F-153: are the admins if everybody has left the group since the task was opened', async (context) => {
     const desk = openNotifier(context, line);
     await desk.notifies('operators', 'https://operators.example/');
     await desk.notifies('admins', 'https://admins.example/');
@@ -123,7 +123,7 @@ describe('many tasks', () => {
     return desk;
   };
 
-  test('F-153: are at most four messages in an hour if they are of one kind', async (context) => {
+  test('F-153: lead to at most four messages in an hour if all tasks are of one kind', async (context) => {
     const desk = await many(context, 60, () => 'Broken');
     await desk.pass();
     for (let minutes = 0; minutes < 60; minutes += 5) {
@@ -133,7 +133,7 @@ describe('many tasks', () => {
     assert.ok(desk.got.length >= 2 && desk.got.length <= 4, `${desk.got.length} messages`);
   });
 
-  test('F-153: are ten messages in a quarter of an hour if they are of a hundred kinds, and one says that more follow later', async (context) => {
+  test('F-153: lead to ten messages in a quarter of an hour if they are of a hundred kinds, and one message says that more follow later', async (context) => {
     const desk = await many(context, 100, (index) => `Broken${index}`);
     await desk.during(14 * minuteMs);
     assert.equal(desk.got.length, 10);

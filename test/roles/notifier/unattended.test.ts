@@ -115,7 +115,7 @@ describe('an order that asks an empty group', () => {
     });
 
   for (const writesAndSendsAtomically of [true, false])
-    test(`F-177: an order whose question goes to an empty group hands it to another group by a rule (in one transaction: ${writesAndSendsAtomically})`, async (context) => {
+    test(`F-177: an order whose question goes to an empty group hands the question to another group if a rule says so (in one transaction: ${writesAndSendsAtomically})`, async (context) => {
       const action = { kind: 'task', group: 'night', dueSeconds: 7200, text: 'Nobody of claims is there.' } as const;
       const order = await asked(context, { action, options: { writesAndSendsAtomically } });
       await order.look();
@@ -144,7 +144,7 @@ describe('an order that asks an empty group', () => {
     assert.deepEqual(await requested(order), ['order/pack']);
   });
 
-  test('F-177: an order whose question goes to an empty group asks again after a pause by a rule, at most as often as the rule may', async (context) => {
+  test('F-177: an order whose question goes to an empty group asks again after a pause that a rule sets, at most as often as the rule allows', async (context) => {
     const order = await asked(context, { action: { kind: 'retry', afterSeconds: 300 }, rule: { timesPerOrder: 1 } });
     await order.look();
     assert.deepEqual(await standing(order), ['Processing', false, undefined]);
@@ -200,7 +200,7 @@ describe('an order that asks an empty group', () => {
     assert.partialDeepStrictEqual(await exceptionIn(order, 3), { type: 'RuleFailed', handling: null, taskId: taskIdOf(order.orderId, 1) });
   });
 
-  test('F-177: an order that a rule gives to empty groups again and again has few exceptions, and the admins hear of it', async (context) => {
+  test('F-177: an order whose question a rule gives to empty groups again and again has few exceptions, and the admins hear of the question', async (context) => {
     const order = await asked(context, { action: { kind: 'task', group: 'claims' }, rule: { timesPerOrder: 20 } });
     for (let pass = 0; pass < 8; pass++) await order.look(1000);
     assert.equal(await exceptionsOf(order), 4);
@@ -232,7 +232,7 @@ describe('an order that asks an empty group', () => {
     assert.partialDeepStrictEqual(await exceptionIn({ desk, orderId, look }), { type: 'GroupEmpty', handling: null });
   });
 
-  test('F-177: an order takes a report about its empty group once, and none about a question that is answered', async (context) => {
+  test('F-177: an order takes the report that its group is empty once, and takes no report about a question that is answered', async (context) => {
     const order = await asked(context);
     await order.desk.pass();
     const [report] = order.desk.messages('wake-ups').filter((message) => message['unattended'] !== undefined);
@@ -266,7 +266,7 @@ describe('an order whose question nobody claims in time', () => {
     assert.equal(await exceptionIn(order, 3), undefined, 'one exception, however many reminders');
   });
 
-  test('F-177: an order whose question nobody claims in time hands it by a rule to another group, which has as much time', async (context) => {
+  test('F-177: an order whose question nobody claims in time hands the question to another group if a rule says so, and that group has as much time', async (context) => {
     const order = await asked(context, { members: ['ann'], action, rule: late });
     await order.look();
     await order.look(600_000);

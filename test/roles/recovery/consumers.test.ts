@@ -62,7 +62,7 @@ test('F-151: a step that was at work when the object was written or the write wa
   assert.deepEqual(await consumersAfter([open('b', 'read', 1, 5 + hourMs), open('c', 'read', 1, 6 + hourMs)], 5), ['b']);
 });
 
-test('F-151: a write hides an earlier one, of another order, if it was requested after the earlier one ended; it hides it from the steps that were requested after its own end', async () => {
+test('F-151: a later write hides an earlier write of another order if it was requested after the end of the earlier write, and only from steps that were requested after the end of the later write', async () => {
   const reads = [open('b', 'read', 3, 9), open('c', 'read', 5, 9)];
   assert.deepEqual(await consumersAfter([...reads, open('x', 'write', 1, 4)]), ['b']);
   assert.deepEqual(await consumersAfter([...reads, open('x', 'write', 0, 4)]), ['b', 'c']);

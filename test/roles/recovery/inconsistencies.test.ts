@@ -42,7 +42,7 @@ async function warehouse(context: TestContext, writesAndSendsAtomically: boolean
 }
 
 for (const atomically of [true, false])
-  test(`F-152: orders that have read an undone write get one exception each with its cause (${atomically ? 'one transaction' : 'write, then send'})`, async (context) => {
+  test(`F-152: orders that have read an undone write get one exception each, which names its cause (${atomically ? 'one transaction' : 'write, then send'})`, async (context) => {
     const { desk, recovered, a, b, c, d } = await warehouse(context, atomically);
     await recovered('recover');
     await told(desk);
@@ -62,7 +62,7 @@ for (const atomically of [true, false])
     assert.deepEqual([task?.kind, task?.state], ['inconsistency', 'open']);
   });
 
-test('F-152: a message that comes twice changes nothing, and no order learns of an undo by a cancellation', async (context) => {
+test('F-152: a message about an undone write that comes twice changes nothing, and no order learns of an undo that follows a cancellation', async (context) => {
   const { desk, recovered, a, b } = await warehouse(context, true);
   await recovered('recover');
   for (let count = 0; count < 2; count++) {
@@ -90,7 +90,7 @@ test('F-152: the exception of a finished order stays open until a person acknowl
 });
 
 for (const isTooMany of [false, true])
-  test(`F-152: 1,000 orders learn of an undone write${isTooMany ? ', and its own order learns that there are more' : ''}`, async (context) => {
+  test(`F-152: 1,000 orders learn of an undone write${isTooMany ? ', and the order that wrote it learns that there are more' : ''}`, async (context) => {
     const { desk, recovered, a, b, c } = await warehouse(context, true);
     const { at: closedAt } = (await journalOf(desk, a)).find(({ type }) => type === 'ObjectsUsed') ?? { at: 0 };
     const use = { path: 'order/reserve', closedAt, seq: 1, reads: ['lot/4711'], writes: [] };

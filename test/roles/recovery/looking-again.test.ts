@@ -62,7 +62,7 @@ test('S46, F-151: an order whose step may have read before the undo, and closes 
   assert.equal(await foundIn(desk, late), 1);
 });
 
-test('S46: a second undo of a step does not notify an order that has read only its first write', async (context) => {
+test('S46: a second undo of a step does not notify an order that has read only the first write of that step', async (context) => {
   const { desk, sale, pack, recovered } = await recoverable(context);
   await recovered(pack);
   await told(desk);

@@ -153,7 +153,7 @@ test('F-151, S26: an order keeps what its step has used until the store has the 
   assert.deepEqual((await desk.state(orderId)).outbox, []);
 });
 
-test('F-151: a name that is too long for a key ends in its hash, equal for equal names', async (context) => {
+test('F-151: the name of an object that is too long for a key ends in a hash, equal for equal names', async (context) => {
   const desk = openDesk(context, app);
   const lot = 'x'.repeat(5000);
   const orders = [await ran(desk, 'book', lot, { shelf: 7 }), await ran(desk, 'look', lot)];
@@ -195,7 +195,7 @@ test('F-151: a skipped step has used its objects only if a person has done it by
   }
 });
 
-test('F-151: a secret that a workflow passes on to another field is never part of a name', async (context) => {
+test('F-151: a secret that a workflow passes on to another field is never part of the name of an object', async (context) => {
   const desk = openDesk(context, app);
   const orderId = await ran(desk, 'careless');
   assert.deepEqual([(await desk.state(orderId)).outcome, await usedIn(desk, orderId)], ['completed', 0]);

@@ -119,7 +119,7 @@ test('F-150: a second recovery is refused while the first one undoes steps', asy
   assert.deepEqual(requested(await desk.requests()).includes('book/undo'), false);
 });
 
-test('F-150: without a path, the whole order is undone, also one that is at work, and ends as compensated', async (context) => {
+test('F-150: a recovery without a path undoes the whole order, also one that is at work, and the order ends as compensated', async (context) => {
   const { desk, orderId, recover, answerNext } = await received(context);
   await answerNext();
   await answerNext();

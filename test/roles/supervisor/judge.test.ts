@@ -103,7 +103,7 @@ describe('a deadline that has expired', () => {
     assert.deepEqual([head.nextDueAt, wakes, head.processState], [now + 3_600_000, false, 'Processing']);
   });
 
-  test('F-53, F-125: the time of a rule comes before the end of a long wait, which goes on', () => {
+  test('F-53, F-125: the deadline is the time of a rule if a long wait ends later, and the step still waits until that end', () => {
     const wakeAt = now + 60_000;
     const patient = order({ onExhausted: 'wait', nextDueFor: { kind: 'step', failures: 3, wakeAt } });
     const { next: head } = judgeExpiry(patient, now);
@@ -158,7 +158,7 @@ describe('a late step while the system is behind', () => {
     assert.deepEqual([next(decision).nextDueFor?.kind, next(decision).failureCount], ['outbox', 0]);
   });
 
-  test('the next orders only wait for one step timeout', () => {
+  test('further orders of a backlog carry no alert, and wait for one step timeout', () => {
     const decision = judgeBacklog(order(), backlog, { now, isAnnounced: () => true });
     assert.deepEqual([next(decision).outbox.length, next(decision).nextDueAt], [0, now + stepMs]);
   });

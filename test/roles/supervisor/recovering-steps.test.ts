@@ -78,7 +78,7 @@ test('F-52: two steps that are late together are requested again together, and c
   assert.equal((await system.state(orderId)).failureCount, 1);
 });
 
-test('F-51, S15: with a threshold of 3 the first three expiries request again, and the fourth puts the order in Error in the same write', async (t) => {
+test('F-51, S15: with a threshold of 3 the first three expiries request the step again, and the fourth puts the order in Error in the same write', async (t) => {
   const system = await startStill(t, oneStep, { variables: { MAX_FAILURES: '3' } });
   const orderId = await submitted(system);
   for (const failureCount of [1, 2, 3, 4]) {

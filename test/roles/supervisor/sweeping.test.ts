@@ -25,7 +25,7 @@ async function opened(context: TestContext) {
   return { clock, store, seen, sweep, place: () => store.document(collections.sweep, 'PLACE') };
 }
 
-test('F-57: an interrupted sweep continues in the next run where it stopped, and reaches the end', async (context) => {
+test('F-57: the next sweep continues where an interrupted sweep stopped, and reaches the end', async (context) => {
   const { seen, sweep } = await opened(context);
   const stopping = AbortSignal.abort();
   for (let run = 0; run < 3; run++) await sweep({ stopping });
@@ -48,7 +48,7 @@ test('F-57: a sweep whose process crashes continues from its position of a minut
   assert.deepEqual(seen, orders.slice(4));
 });
 
-test('F-57: a sweep that finishes in one run writes nothing', async (context) => {
+test('F-57: a short sweep that is not interrupted writes nothing', async (context) => {
   const { seen, sweep, place } = await opened(context);
   await sweep();
   assert.deepEqual([seen, await place()], [orders, undefined]);

@@ -38,7 +38,7 @@ test('F-48, L8: in a night without a scheduler each order is woken less than a h
   );
 });
 
-test('F-48: orders that are no longer due free their slots for others', async () => {
+test('F-48: the supervisor forgets orders that are no longer due, so that it can remember others', async () => {
   const clock = manualClock();
   const woken: string[] = [];
   const wakeUps = createWakeUps({ clock, send: async ({ orderId }: { orderId: string }) => void woken.push(orderId), rememberedMax: 1 });
