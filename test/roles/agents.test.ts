@@ -103,12 +103,12 @@ describe('an agent retries transient failures', () => {
     assert.match((await desk.state(orderId)).nextDueFor?.heard ?? '', /busy/);
   });
 
-  test('F-37: an operation with heartbeats is tried again even after a pause beyond its first deadline', async (context) => {
+  test('F-37: an operation with heartbeats is tried again even if the pause before the next try ends after its first deadline', async (context) => {
     const { ran, replies } = await served(context, (_, tried) => () => (tried === 1 ? busy(15_000) : {}), { longestSeconds: 60 });
     assert.deepEqual([ran, replies[0]?.result.status], [[0, 15], 'succeeded']);
   });
 
-  test('F-37: when its tries are exhausted before the deadline, the agent replies at once, and the step is requested again after the deadline', async (context) => {
+  test('F-37: when all tries of an operation have failed before the deadline, the agent replies at once, and the step is requested again after the deadline', async (context) => {
     const { desk, orderId, ran, replies } = await served(context, () => () => busy(), { attemptsMax: 2 });
     assert.equal(ran.length, 2);
     assert.deepEqual(
@@ -354,7 +354,7 @@ describe('long work', () => {
     assert.ok(ran.length === 2 && (ran[1] ?? 0) - (ran[0] ?? 0) <= 16_000, `requested ${ran.length} times`);
   });
 
-  test('F-37: after a heartbeat has requested the maximum time, the agent sends no more of them, because each one costs a write of the order', async (context) => {
+  test('F-37: after a heartbeat has requested the maximum time, the agent sends no more heartbeats, because each costs a write of the order', async (context) => {
     const clock = manualClock();
     const work: Run = async () => (await clock.sleep(19_000)) ?? {};
     const desk = openDesk(context, lineOf({ work }, { operation: { longestSeconds: 20, completeWithinSeconds: 10 } }), { clock });
@@ -363,7 +363,7 @@ describe('long work', () => {
     assert.deepEqual(sentBy(desk), ['heartbeat', 'heartbeat', 'heartbeat', 'heartbeat', 'reply']);
   });
 
-  test('F-37: the heartbeats of a requeued request with one second left ask for the whole time of a request, and not for one second', async (context) => {
+  test('F-37: when a requeued request has one second left, its heartbeats ask for the whole time of a request, and not for one second', async (context) => {
     const clock = manualClock();
     const work: Run = async () => (await clock.sleep(19_000)) ?? {};
     const desk = openDesk(context, lineOf({ work }, { operation: { longestSeconds: 60, completeWithinSeconds: 10 } }), { clock });

@@ -61,7 +61,7 @@ describe('an at-most-once operation runs at most once', () => {
       assert.equal(tried(), 1);
     });
 
-  test('X-20: a definite refusal stays definite', async (context) => {
+  test('X-20: when the service refuses definitely, the reply is this refusal, and not that the outcome is unknown', async (context) => {
     const { ask } = await paying(context, () => {
       throw new PermanentFailure('AccountClosed', 'no such account');
     });
@@ -154,7 +154,7 @@ describe('when a service was not reached, an at-most-once operation may be tried
     assert.equal((await ask(2))[0]?.status, 'succeeded');
   });
 
-  test('F-37, X-20: in the next attempt if the service answered "not now", because nothing was done', async (context) => {
+  test('F-37, X-20: in the next attempt, if the service answered with a transient fault, because nothing was done', async (context) => {
     const BankBusy = fault('BankBusy', TransientFault);
     const run: Run = (tried, call) => (tried < 2 ? call.failed(BankBusy, 'closed') : {});
     const { ask, notes } = await paying(context, run, { faults: [BankBusy] });
@@ -162,7 +162,7 @@ describe('when a service was not reached, an at-most-once operation may be tried
     assert.equal((await ask(2))[0]?.status, 'succeeded');
   });
 
-  test('F-39, X-20: in the next attempt, if one more try of this attempt would pass the deadline', async (context) => {
+  test('F-39, X-20: in the next attempt, if the deadline of this attempt leaves no time for one more try', async (context) => {
     const { ask, notes } = await paying(context, (tried) => (tried < 20 ? refuse() : {}), { attemptsMax: 1_000 });
     assert.deepEqual([faultsIn(await ask(1, { remainingMs: 50 })), notes()], [[['ServiceUnavailable', false, false]], 0]);
     for (let attempt = 2; attempt < 10; attempt++) {
@@ -172,7 +172,7 @@ describe('when a service was not reached, an at-most-once operation may be tried
     assert.fail('it was never tried again');
   });
 
-  test('F-170, X-20: but not after a cancellation: it was not done, and a later delivery of the request does not run it', async (context) => {
+  test('F-170, X-20: but not after a cancellation: the reply says that nothing was done, and a later delivery of the request runs nothing', async (context) => {
     const pausing = Promise.withResolvers<void>();
     const { desk, first, ask, tried } = await paying(context, () => {
       setImmediate(pausing.resolve);

@@ -361,7 +361,7 @@ test('X-45, F-170: when a probe is canceled, it proves nothing: the circuit brea
 });
 
 describe('when the deadline of a request passes', () => {
-  test('F-39, X-45: while its agent records a probe, the request does not begin', async (context) => {
+  test('F-39, X-45: while the agent records the request as the probe, its operation does not begin', async (context) => {
     const clock = manualClock();
     let calls = 0;
     const pick = () => {
@@ -384,7 +384,7 @@ describe('when the deadline of a request passes', () => {
     assert.deepEqual([calls, desk.telemetry.counts()['expired']], [0, 1]);
   });
 
-  test('F-39, X-12: setting the clock back does not extend it', async () => {
+  test('F-39, X-12: setting the clock back afterwards does not extend the deadline', async () => {
     const clock = manualClock();
     let behindMs = 0;
     const skewed = { ...clock, now: () => clock.now() - behindMs };
@@ -407,7 +407,7 @@ describe('the circuit breaker of a service after an outage', () => {
     assert.deepEqual([phaseOf(back, 2_049_999), phaseOf(back, 2_050_000)], ['half-open', 'closed']);
   });
 
-  test('X-45: does not count the time in which no order needed the service, so an order that was suspended then does not wait for days', () => {
+  test('X-45: does not count the time in which no order needed the service, so an order that was suspended during that time does not wait for days', () => {
     const [hourMs, probeAt] = [3_600_000, away.probeAt];
     const found = closed(probing(away, undefined, probeAt + 96 * hourMs, 0.5), probeAt + 96 * hourMs + 100);
     assert.deepEqual([found.openedAt, found.idleMs], [away.openedAt, 96 * hourMs]);

@@ -42,7 +42,7 @@ describe('a call with an idempotency key', () => {
   });
 });
 
-test('F-10, L10: when a host pauses between its read and its answer, it answers with the result that a repetition of the call got meanwhile', async (context) => {
+test('F-10, L10: when a host pauses between its read and its answer, it gives the answer that a repetition of the call got from another host meanwhile', async (context) => {
   let meanwhile: (() => Promise<unknown>) | undefined;
   const desk = openDesk(context, lineOf(stepsNamed('pick'), { completeWithinSeconds: 60 }), {
     around: ({ store }) => ({

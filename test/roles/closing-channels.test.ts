@@ -60,7 +60,7 @@ describe('five failures in a row close a queue of a channel', () => {
     assert.equal(await stateOf(desk), 'open');
   });
 
-  test('F-108: failures that another process counted before a success of this one do not add up with later failures', async (t) => {
+  test('F-108: failures that another process counted before a success of this process do not add up with later failures', async (t) => {
     const desk = openDesk(t, line);
     const [one, other] = [processOn(desk), processOn(desk)];
     await times(4, () => one.failed(requests));
@@ -145,7 +145,7 @@ describe('which failures close a channel', () => {
     return desk;
   }
 
-  test('F-108: five orders with unprocessable content close it, and the remaining messages stay in the queue', async (t) => {
+  test('F-108: five orders with unprocessable content close the channel, and the remaining messages stay in the queue', async (t) => {
     const desk = await failing(t, () => new UnprocessableMessage('There is no such customer.'), 5);
     await desk.deliver(requests);
     assert.equal(await stateOf(desk), 'closed');
@@ -176,14 +176,14 @@ describe('which failures close a channel', () => {
     assert.equal(await stateOf(desk), 'open');
   });
 
-  test('F-108, F-116: unreadable messages never close it, because their sender is at fault', async (t) => {
+  test('F-108, F-116: unreadable messages never close the channel, because their sender is at fault', async (t) => {
     const desk = openDesk(t, line);
     for (let message = 1; message <= 20; message++) await desk.send(requests, 'nonsense');
     while ((await desk.deliver(requests)) > 0);
     assert.deepEqual([await stateOf(desk), await channelState('worker', desk.store)], ['open', undefined]);
   });
 
-  test('F-108: an outage does not close it, because the channel is not at fault when a service or the store is away', async (t) => {
+  test('F-108: an outage of a service or of the store does not close the channel, because the channel is not at fault', async (t) => {
     const desk = await failing(t, () => new Error('fetch failed', { cause: new Error('ECONNREFUSED') }), 6);
     await desk.deliver(requests);
     assert.equal(await channelState('worker', desk.store), undefined);

@@ -107,7 +107,7 @@ describe('the pause before a redelivery', () => {
   const pauses = (failure: 'transient' | 'content', random: number) =>
     [1, 2, 3, 4, 5, 30, 60, 900].map((receiveCount) => pauseMs({ receiveCount }, failure, random) / 1000);
 
-  test('X-9, S14: grows with each delivery, to ten seconds soon and to a minute in a long outage, with jitter', () => {
+  test('X-9, S14: grows with each delivery: to ten seconds after a few deliveries, and to a minute after many, with jitter', () => {
     assert.deepEqual(pauses('transient', 0.5), [1, 2, 4, 8, 10, 30, 60, 60]);
     assert.deepEqual(pauses('transient', 0), [0.5, 1, 2, 4, 5, 15, 30, 30]);
   });

@@ -65,7 +65,7 @@ for (const writesAndSendsAtomically of [true, false]) {
       assert.equal((await journalOf(desk, orderId)).filter(({ type }) => type === 'OrderBlocked').length, 0);
     });
 
-    test('F-95, F-96: a transient failure is retried after its pause, and not by the supervisor', async (context) => {
+    test('F-95, F-96: a step that failed transiently is requested again after its pause, and not by the supervisor', async (context) => {
       const desk = openDesk(context, app(), { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       await answered(desk, 'reserve');
@@ -79,7 +79,7 @@ for (const writesAndSendsAtomically of [true, false]) {
       assert.equal((await desk.state(orderId)).failureCount, 0);
     });
 
-    test('F-103: when an undo cannot be requested, the order waits for a person, who is notified, and is not due', async (context) => {
+    test('F-103: when an undo cannot be requested, a person is notified, and the order waits for them without a deadline', async (context) => {
       const open = { input: z.object({}), output: z.record(z.string(), z.string()), run: () => ({}) };
       const shop = defineAgent('worker', { book: operation(open), give: operation({ ...anything, input: Id }), pay: operation(open) });
       const trip = defineWorkflow('trip', { version: 1, order: z.object({ item: z.string() }) }, () =>

@@ -47,7 +47,7 @@ describe('A9: the secrets of an order', () => {
     assert.equal((await erase(desk, orders[1] ?? '')).outcome, 'erased-before');
   });
 
-  test('are not erased alone if another order called it: the refusal names the caller', async (context) => {
+  test('are not erased separately if another order has called the order: the refusal names the caller', async (context) => {
     const desk = openDesk(context, app);
     const orderId = await submitted(desk, order);
     await finished(desk, orderId);

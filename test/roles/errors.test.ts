@@ -422,7 +422,7 @@ describe('the journal of an order in Error', () => {
     assert.deepEqual([written, (await desk.state(orderId)).notes], [note, []]);
   });
 
-  test('F-59: keeps its lines in sequence, also in a write that only sends unsent entries', async (context) => {
+  test('F-59: keeps its lines in sequence, also in a write that only sends unsent entries of the outbox', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('pick', 'pack', 'ship')), {
       writesAndSendsAtomically: false,
       around: sendingFails('mine', () => true),

@@ -45,7 +45,7 @@ async function shownOf(desk: Desk, orderId: string) {
 }
 
 describe('an exception about which a rule acts', () => {
-  test('F-130, F-131: the order is stopped first; the history has the three phases, and the record names the rule', async (context) => {
+  test('F-130, F-131: stops the order first; the history has the three phases of the exception, and its record names the rule', async (context) => {
     const { desk, orderId } = await ordered(context, { id: 'again', action: { kind: 'retry' } });
     await desk.answer(await desk.request(), declined);
     const exceptionId = exceptionIdOf(orderId, 1);
@@ -69,7 +69,7 @@ describe('an exception about which a rule acts', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processing');
   });
 
-  test('F-139: a retry requests the step again, after its pause', async (context) => {
+  test('F-139: after the pause of a retry, the failed step is requested again', async (context) => {
     const { desk, orderId } = await ordered(context, { id: 'later', action: { kind: 'retry', afterSeconds: 60 } });
     await desk.answer(await desk.request(), declined);
     assert.deepEqual(await requested(desk), []);
@@ -89,7 +89,7 @@ describe('an exception about which a rule acts', () => {
     assert.equal((await shownOf(desk, orderId)).list, undefined);
   });
 
-  test('F-139: a skip closes the step with the output of the rule, and the next one begins', async (context) => {
+  test('F-139: a skip closes the step with the output of the rule, and the next step begins', async (context) => {
     const { desk, orderId } = await ordered(context, { id: 'skip', action: { kind: 'skip', output: { free: true } } });
     await desk.answer(await desk.request(), declined);
     assert.deepEqual(
@@ -100,7 +100,7 @@ describe('an exception about which a rule acts', () => {
     assert.partialDeepStrictEqual(closed, { path: 'order/two', result: 'Succeeded', output: { free: true } });
   });
 
-  test('F-139: another input is requested under a new key', async (context) => {
+  test('F-139: if the rule replaces the input, the step is requested with the new input under a new key', async (context) => {
     const input = { orderId: { $cel: 'exception.orderId' }, item: 'coffee' };
     const { desk } = await ordered(context, { id: 'other', action: { kind: 'replace-input', path: 'order/two', input } as never });
     const first = await desk.request();
@@ -133,7 +133,7 @@ describe('an exception about which a rule acts', () => {
     assert.partialDeepStrictEqual(await taskIn(desk, orderId, 2), { state: 'resolved' });
   });
 
-  test('timesPerOrder: a rule that has acted three times on the same fault acts no more, and a person is asked', async (context) => {
+  test('timesPerOrder: a rule that has acted three times on the same fault acts no more, and a person decides', async (context) => {
     const { desk, orderId } = await ordered(context, { id: 'again', action: { kind: 'retry' } });
     for (let turn = 0; turn < 4; turn++) await desk.answer(await desk.request(), declined);
     const { processState, fault } = await desk.state(orderId);

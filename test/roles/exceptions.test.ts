@@ -218,7 +218,7 @@ describe('the records of causes', () => {
     assert.equal(found[0]?.perHour.at(-1), 5);
   });
 
-  test(`have at most ${fingerprintsMax} fingerprints a workflow and day, and one for all others`, async (context) => {
+  test(`have at most ${fingerprintsMax} fingerprints for each workflow and day, and one more for all others`, async (context) => {
     const { desk, orderId } = await blocked(context);
     const first = (await exceptionAt(desk, orderId, 1)) as ExceptionRecord;
     const { rev: _, ...task } = (await taskAt(desk, orderId, 1)) as TaskRecord;

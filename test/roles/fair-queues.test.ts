@@ -9,7 +9,7 @@ const requests = queueNames.requests('worker');
 const replies = queueNames.replies('worker');
 
 for (const claims of ['on', 'off'])
-  test(`X-46: every message for an order belongs to its client, with claiming on submission ${claims}`, async (context) => {
+  test(`X-46: every message for an order is in the message group of its client, with claiming on submission ${claims}`, async (context) => {
     const sent: Outgoing[] = [];
     const desk = openDesk(context, ofTwoSteps, {
       writesAndSendsAtomically: false,
@@ -38,7 +38,7 @@ for (const claims of ['on', 'off'])
     );
   });
 
-test('X-46: a dead letter and the error to its sender belong to the same client', async (context) => {
+test('X-46: a dead letter and the error to its sender are in the message group of the same client', async (context) => {
   const desk = openDesk(context, ofTwoSteps);
   const inQueue = desk.database.prepare('SELECT grp FROM messages WHERE queue = ?');
   await submitted(desk, tea, { client: 'acme' });
@@ -56,7 +56,7 @@ test('X-46: a dead letter and the error to its sender belong to the same client'
   );
 });
 
-test('X-46: a message that waits for a newer version still belongs to its client', async (context) => {
+test('X-46: a message that waits for a newer version stays in the message group of its client', async (context) => {
   const desk = openDesk(context, ofTwoSteps);
   await desk.queues.send([{ queue: requests, body: JSON.stringify({ v: 2, type: 'request' }), group: 'acme' }]);
   await desk.deliver(requests);

@@ -116,7 +116,7 @@ describe('the class of a fault', () => {
     assert.deepEqual([summary?.type, summary?.class, summary?.message], ['RequestRejected', 'basic-failure', 'Unable to process message.']);
   });
 
-  test('F-123: does not change its name: a declared fault is qualified in the state, and short outside', async (context) => {
+  test('F-123: leaves the name of the fault as it is: a declared name is qualified in the state, and short outside of it', async (context) => {
     const { desk, orderId } = await charged(context, (call) => call.failed(CardDeclined, 'no'));
     assert.equal(decodeInstance(await desk.state(orderId)).state.blocked?.fault.type, 'Refused/CardDeclined');
     assert.equal((await desk.state(orderId)).fault?.type, 'CardDeclined');

@@ -187,7 +187,7 @@ describe('a called order is kept as long as its caller', () => {
   });
 });
 
-test('S22: a host forgets all orders that are due in one run, however many, and keeps the others', async (context) => {
+test('S22: a host forgets all orders whose retention time is over, however many they are, and keeps the others', async (context) => {
   const system = await started(context, lineOf(stepsNamed('charge')), { variables: { RETENTION_DAYS: '7' } });
   const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
   const endedAgo = (orderId: string, days: number) =>

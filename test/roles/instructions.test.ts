@@ -128,7 +128,7 @@ describe('an instruction changes nothing', () => {
     return answer;
   };
 
-  test('F-60: when the order has changed since the operator read it', async (context) => {
+  test('F-60: when the order has changed since the operator read its state', async (context) => {
     const { desk, orderId } = await inError(context);
     assert.deepEqual(await unchanged(desk, orderId, () => instruct(desk, orderId, {}, { ifMatch: 2 })), { outcome: 'stale', rev: 3 });
     assert.equal((await instruct(desk, orderId, {}, { ifMatch: 3 })).outcome, 'done');
@@ -215,7 +215,7 @@ describe('an instruction changes nothing', () => {
     );
   });
 
-  test('F-60: when the instruction of another operator on the same revision is carried out first: it is stale', async (context) => {
+  test('F-60: when the instruction of another operator on the same revision is carried out first: the second one is stale', async (context) => {
     const { desk, orderId } = await inError(context);
     const answers = await Promise.all([
       instruct(desk, orderId, { by: 'olga' }, { ifMatch: 3 }),
@@ -330,7 +330,7 @@ describe('an order in Error', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processed');
   });
 
-  test('F-60: applies an instruction whose write loses a race to the record that won', async (context) => {
+  test('F-60: applies an instruction to the newer record if the write of the instruction has lost a race', async (context) => {
     let race: (() => Promise<unknown>) | undefined;
     const around = updating(async (store, ...write) => {
       await race?.();

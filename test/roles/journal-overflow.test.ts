@@ -56,7 +56,7 @@ describe('a write that makes the journal too long for the state', () => {
   for (const writesAndSendsAtomically of [true, false]) {
     const how = writesAndSendsAtomically ? 'one transaction' : 'write, then send';
     for (const workflow of ['at-once', 'after-an-answer'])
-      test(`S23, F-159: stores it in pages of the same write, and the journal is complete: ${workflow} (${how})`, async (context) => {
+      test(`S23, F-159: stores the journal in pages of the same write, and the journal is complete: ${workflow} (${how})`, async (context) => {
         const desk = openDesk(context, app, { writesAndSendsAtomically });
         const orderId = await submitted(desk, {}, { workflow });
         if (workflow === 'after-an-answer') await desk.answer(await desk.request(), ok({}));
@@ -82,7 +82,7 @@ describe('a write that makes the journal too long for the state', () => {
     });
   }
 
-  test('S23: faults the activity that makes it too large for a transaction, and the submission is answered', async (context) => {
+  test('S23: faults the activity that makes the write too large for a transaction, and the submission is answered', async (context) => {
     const desk = openDesk(context, app);
     const { processState, fault: raised } = await desk.state(await submitted(desk, {}, { workflow: 'too-much' }));
     assert.deepEqual([processState, raised?.type], ['Error', 'StateTooLarge']);

@@ -96,7 +96,7 @@ for (const writesAndSendsAtomically of [true, false])
       assert.equal((await desk.state(orderId)).failureCount, 1);
     });
 
-    test('its holder alone may instruct it; an instruction of another person is refused with the name of the holder', async (context) => {
+    test('only the holder of its lock may instruct the order; an instruction of another person is refused with the name of the holder', async (context) => {
       const { desk, orderId } = await open(context);
       await assert.rejects(instruct(desk, orderId, 'suspend', 'otto'), { name: 'InstanceLockedError', person: 'olga' });
       assert.equal((await instruct(desk, orderId, 'suspend', 'olga')).outcome, 'done');
@@ -105,7 +105,7 @@ for (const writesAndSendsAtomically of [true, false])
       assert.equal((await instruct(desk, orderId, 'resume', 'otto')).outcome, 'done');
     });
 
-    test('an order that its holder terminates is no longer locked', async (context) => {
+    test('is no longer locked after the holder of its lock has terminated it', async (context) => {
       const { desk, orderId, request } = await open(context);
       assert.equal((await instruct(desk, orderId, 'terminate', 'olga')).outcome, 'done');
       await desk.answer(request);
@@ -156,7 +156,7 @@ test('a host that crashes between the release of a lock and sending the messages
 });
 
 for (const ends of ['is released', 'runs out'])
-  test(`S38, S27: a host with a slow clock that keeps a message while the lock ${ends} sends it again`, async (context) => {
+  test(`S38, S27: a host with a slow clock that keeps a message while the lock ${ends} sends that message`, async (context) => {
     const { desk, orderId } = await locked(context);
     const message = { queue: 'elsewhere', body: 'late' };
     const slow = { ...desk, clock: { now: () => desk.clock.now() - 5 * secondMs } };

@@ -20,7 +20,7 @@ const line = defineWorkflow('line', { version: 1, order: z.object({ item: z.stri
   ),
 );
 
-test('F-103: when several undos keep failing, the operator must name the one that was resolved; the others continue', async (context) => {
+test('F-103: when several undos keep failing, the operator must name the undo that was done by hand; the others continue', async (context) => {
   const desk = openDesk(context, defineApp({ workflows: [line], agents: [shop] }));
   const orderId = await submitted(desk);
   const instruct = (instruction: { kind: 'cancel' } | { kind: 'mark-compensated'; path?: string }) =>

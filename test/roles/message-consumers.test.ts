@@ -129,7 +129,7 @@ describe('a message for a consumer of the app', () => {
     }
   });
 
-  test('F-109, F-110, F-117: it is counted for its conversation, and the success of the third attempt clears the count', async (context) => {
+  test('F-109, F-110, F-117: its failures are counted for its conversation, and the success of the third attempt clears the count', async (context) => {
     let tried = 0;
     const desk = deskWith(context, () => (++tried < 3 ? notYet() : undefined));
     await desk.send(queue, reportOf());
@@ -183,7 +183,7 @@ describe('a message for a consumer of the app', () => {
     ['fails on it', new TypeError('text is undefined')],
     ['finds that no try can help', new PermanentFailure('NoSuchDevice', 'There is no such device.')],
   ] as const)
-    test(`F-118: is dropped if its type is short-lived and its function ${what}; six in a row close no channel`, async (context) => {
+    test(`F-118: is dropped if its type is short-lived and its function ${what}; six such failures in a row close no channel`, async (context) => {
       let handled = 0;
       const handle = (): void => {
         handled += 1;
@@ -247,7 +247,7 @@ describe('a message for a consumer of the app', () => {
     }
   });
 
-  test('F-109: it is not counted with the messages of another client, whose conversation has the same name', async (context) => {
+  test('F-109: its failures are not counted with those of another client, whose conversation has the same name', async (context) => {
     const desk = deskWith(context, notYet);
     for (const client of ['acme', 'other']) await desk.send(queue, reportOf(undefined, { client }));
     assert.equal(await desk.deliver(queue), 2);
@@ -333,7 +333,7 @@ describe('a message for a consumer of the app', () => {
   });
 });
 
-test('F-174: a credential that is not set makes a message wait, and its value is in no dead letter', async (context) => {
+test('F-174: while a credential is not set, the message waits; later no dead letter contains the value of the credential', async (context) => {
   let value: string | undefined;
   const desk = deskWith(context, async (_, { credential }) => notYetWith(await credential('LEDGER_KEY')), { expenses: { maxFailures: 0 } });
   const notYetWith = (key: string) => fails(new UnprocessableMessage(`The ledger refuses the key ${key}.`))();
@@ -359,7 +359,7 @@ test('S24, F-174: a forged envelope of a dead letter is kept unchanged under its
   assert.deepEqual(desk.messages(responseChannel), []);
 });
 
-test('A9, F-174: neither its queue nor its dead letter holds the text of a message in clear', async (context) => {
+test('A9, F-174: neither the queue of a consumer nor a dead letter holds the text of a message in clear', async (context) => {
   const desk = deskWith(context, notYet, { expenses: { maxFailures: 0 } });
   const iban = 'DE02120300000000202051';
   await desk.send(queue, reportOf({ employeeId: 7, amount: 120, iban }));
@@ -394,7 +394,7 @@ describe('an outage of the store does not count as a failure of a message', () =
     await desk.clock.advance(1_000);
   }
 
-  test('S52, X-2: a count that was written, but whose answer was lost, is removed', async (context) => {
+  test('S52, X-2: a failure count is removed if the store has written it, but its answer was lost', async (context) => {
     const handled: unknown[] = [];
     let times = 1;
     const desk = withOutages(
@@ -515,7 +515,7 @@ describe('a consumer that keeps its failure counts in its own state', () => {
     assert.deepEqual([(await desk.deadLetter())[0]?.failures, state.size], [4, 0]);
   });
 
-  test('F-122: adds to the count of the winner after a lost race; while its state is unavailable, the message stays in the queue', async (context) => {
+  test('F-122: after a lost race, adds to the count that the other write has stored; while its state is unavailable, the message stays in the queue', async (context) => {
     const { state, failureCounts } = ownState();
     let isAway = false;
     let races = 1;

@@ -96,7 +96,7 @@ test('F-160, F-156: an order that has moved is rebuilt from its journal by the v
   assert.ok((await journalOf(desk, orderId)).some((line) => line.type === 'InstanceRebuilt' && line.exact));
 });
 
-test('the histories of stored orders are compared with another version, and the first difference is named', async (context) => {
+test('the histories of stored orders are compared with another version of their workflow, and the first difference is named', async (context) => {
   const { desk, orderId, done } = await delivered(context);
   const target = desk.system.definitions.program('deliver', 2);
   assert.ok(target);

@@ -51,7 +51,7 @@ describe('F-160: an order whose state item is missing', () => {
     assert.deepEqual([processState, outcome, open ?? []], ['Processed', 'terminated', []]);
   });
 
-  test('F-103: has a task for the loss beside its earlier task, and its end closes both', async (context) => {
+  test('F-103: has a task for the loss beside its earlier task, and the end of the order closes both tasks', async (context) => {
     const desk = openDesk(context, lineOf(few));
     const orderId = await submitted(desk);
     const pick = await desk.request();

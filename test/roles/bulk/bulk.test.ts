@@ -173,7 +173,7 @@ describe('a bulk run', () => {
     assert.partialDeepStrictEqual(await run(id), { state: 'done', applied: 2 });
   });
 
-  test('goes on behind an open circuit breaker if its probe has long been due, because no other request can close it', async () => {
+  test('goes on although the circuit breaker of an agent is open, if its probe has long been due and no other request can be the probe', async () => {
     const { id, run, work, clock } = await pausedByBreaker();
     await clock.jump(36_000);
     await work();
@@ -207,7 +207,7 @@ describe('a bulk run', () => {
 });
 
 describe('a process that works on a bulk run', () => {
-  test('F-158: is replaced by another one if it crashes between any two calls, and no order gets the instruction twice', async () => {
+  test('F-158: is replaced by another process if it crashes between any two calls, and no order gets the instruction twice', async () => {
     for (let calls = 1; calls < 60; calls += 3) {
       const { created, run, work, ordersInError, store, running, ask } = startBulk();
       const ids = await ordersInError(2);

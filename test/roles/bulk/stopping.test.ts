@@ -82,7 +82,7 @@ describe('a bulk run that is stopped', () => {
     assert.partialDeepStrictEqual(await run(id), { state: 'stopped', applied: 1, left: 0 });
   });
 
-  test('S36: stores no refusal of a check from a process that another one has replaced', async () => {
+  test('S36: stores no refusal of a check from a process that another process has replaced', async () => {
     const { created, run, items, work, act, store, running } = startBulk();
     const id = await created({ filter: { ids: ['ord_nobody'] } });
     let heads = 0;
@@ -102,7 +102,7 @@ describe('a bulk run that is stopped', () => {
   });
 });
 
-test('X-9: a bulk run whose store does not answer for an order counts it as failed after five tries, and logs why', async () => {
+test('X-9: a bulk run counts an order as failed, and logs why, if the store does not answer for that order in five tries', async () => {
   const { created, run, work, act, ordersInError, store } = startBulk();
   const [orderId = ''] = await ordersInError(1);
   const id = await created({});
