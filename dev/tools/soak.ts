@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { root } from './run.ts';
-import { things } from './soak/measurements.ts';
+import { subjects } from './soak/measurements.ts';
 import { Report } from './soak/report.ts';
 
 /**
@@ -14,10 +14,10 @@ const { values } = parseArgs({
 const hours = Number(values.hours);
 if (!(hours > 0)) stop(`--hours takes a number, not "${values.hours}".`);
 if (values.seed !== undefined && !/^\d{1,9}$/.test(values.seed)) stop(`--seed takes a whole number, not "${values.seed}".`);
-const names = values.only === undefined ? Object.keys(things) : [values.only];
+const names = values.only === undefined ? Object.keys(subjects) : [values.only];
 const soaked = names.map((name) => ({
   name,
-  thing: (things[name] ?? stop(`There is no ${name}. Known: ${Object.keys(things).join(', ')}.`))(),
+  thing: (subjects[name] ?? stop(`There is nothing to soak with the name ${name}. Known: ${Object.keys(subjects).join(', ')}.`))(),
 }));
 
 const first = values.seed === undefined ? randomInt(1_000_000_000) : Number(values.seed);

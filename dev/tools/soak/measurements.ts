@@ -8,7 +8,7 @@ import { worlds } from './worlds.ts';
 const goals: { readonly [name: string]: string } = { 'live kills': 'G9' };
 
 /** Everything that a soak runs, in turn. A new one is a file and a line here, or a goal and a line above. */
-export const things: { readonly [name: string]: () => SoakSubject } = {
+export const subjects: { readonly [name: string]: () => SoakSubject } = {
   worlds,
   language,
   ...Object.fromEntries(

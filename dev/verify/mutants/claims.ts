@@ -7,42 +7,42 @@ const writer = 'lib/roles/scheduler/writer.ts';
 /** Mistakes about the right to write: claims, fences, leases. */
 export const claims: readonly Mutant[] = [
   {
-    name: 'claim without attribute_not_exists/lockedBy=null',
+    name: 'a claim without the condition that no host owns the order',
     why: 'a host claims an order although another host has claimed it',
     file: 'lib/roles/scheduler/claiming.ts',
     find: "processState === 'Pending' && lockedBy === null && !suspended;",
     replace: "processState !== 'Processed' && !suspended;",
   },
   {
-    name: 'claim without epoch+1',
+    name: 'a claim without a new epoch',
     why: 'all claims after the first one share its epoch',
     file: draft,
     find: 'const epoch = draft.record.epoch + 1;',
     replace: 'const epoch = draft.record.epoch || 1;',
   },
   {
-    name: 'finish without epoch check',
+    name: 'a reply is applied without a check of its epoch',
     why: 'a reply to a request of an earlier claim still counts',
     file: 'lib/core/engine/reply.ts',
     find: 'step.epoch === builder.event.epoch && requestIdOf',
     replace: 'requestIdOf',
   },
   {
-    name: 'finish checks lockedBy only (ABA)',
+    name: 'a write checks only who owns the order (ABA)',
     why: 'no write compares the owner; the equivalent mistake is a fence of the claim alone, which overwrites other writes under that claim',
     file: sqlite,
     find: 'AND epoch = ? AND rev = ?',
     replace: 'AND epoch = ? AND rev >= ?',
   },
   {
-    name: 'renew without expiry check',
+    name: 'a lease is renewed without a check of its end',
     why: 'an expired lease is renewed, although another host had it in between',
     file: 'lib/roles/scheduler/lease.ts',
     find: 'head.heldBy === holder && (head.heldUntil ?? 0) > clock.now() ?',
     replace: 'head.heldBy === holder ?',
   },
   {
-    name: 'clock used for fencing',
+    name: 'a clock takes the place of the fence',
     why: 'a host overwrites the record as long as its own clock says that its lease lasts',
     file: writer,
     find: 'const write = await store.update(record, loaded.record, { ...prepared.sentWithWrite, overflow, documents: beside(record) });',

@@ -18,7 +18,7 @@ import { moreSending, sending } from './sending.ts';
 import { moreSupervision, supervision } from './supervision.ts';
 import { compensation, moreCompensation } from './undoing.ts';
 
-/** The mistakes that the usual literature of this family of systems names. */
+/** The mistakes that the literature on such systems names. */
 export const classic: readonly Mutant[] = [...claims, ...supervision, ...sending, ...replies, ...compensation, ...entrance];
 
 /** Mistakes that are specific to this protocol. */

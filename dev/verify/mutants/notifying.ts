@@ -22,7 +22,7 @@ export const notifying: readonly Mutant[] = [
     replace: '',
   },
   {
-    name: 'a message that is given up is no task of anybody',
+    name: 'nobody gets a task about a message that is given up',
     why: 'the last try fails, and the log alone says so',
     file: deliveries,
     find: '    await options.destinations.open({ ...delivery, tries, id, reason: result.reason });\n',
@@ -92,8 +92,8 @@ export const notifying: readonly Mutant[] = [
     replace: 'every * 1000)',
   },
   {
-    name: 'a task stays with its group however often it is reminded of',
-    why: 'only odd reminders are looked at, and none of them hands on',
+    name: 'a task stays with its group, however many reminders it gets',
+    why: 'no reminder hands the task to the next group',
     file: reminders,
     find: 'if (reminders % 2 === 1) return',
     replace: 'if (reminders > 0) return',

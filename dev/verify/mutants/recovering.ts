@@ -3,8 +3,8 @@ import type { Mutant } from './mutant.ts';
 /** Mistakes about the recovery of a step, and about the orders that have read what it undoes. */
 export const recovering: readonly Mutant[] = [
   {
-    name: 'a recovery leaves what was done',
-    why: 'the order goes on at the step, and nothing of the affected scope is undone',
+    name: 'a recovery undoes nothing of the affected scope',
+    why: 'the order goes on at the step, and what was done after it stays',
     file: 'lib/core/instructions/recover.ts',
     find: "({ kind: 'resume-at', path, undoBetween: true })",
     replace: "({ kind: 'resume-at', path, undoBetween: false })",
@@ -35,7 +35,7 @@ export const recovering: readonly Mutant[] = [
     suites: ['test/roles/recovery/cause.test.ts'],
   },
   {
-    name: 'a message about the undo of a damaged order is never done',
+    name: 'a message about an undo by a damaged order is never processed',
     why: 'nobody can read what the order has written',
     file: 'lib/roles/recovery/inconsistencies.ts',
     find: 'const tail = found && readableTail(found.state);',

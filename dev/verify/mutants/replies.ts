@@ -5,21 +5,21 @@ const reply = 'lib/core/engine/reply.ts';
 /** Mistakes about which replies count, and how often. */
 export const replies: readonly Mutant[] = [
   {
-    name: 'reply accepted by path only (no requestId)',
+    name: 'a reply is accepted by its path, without its request id',
     why: 'the reply to an earlier request of a step counts as the reply to the latest one',
     file: reply,
     find: 'return step.epoch === builder.event.epoch && requestIdOf(builder.subject.orderId, path, step) === requestId ? path : undefined;',
     replace: 'return step.epoch === builder.event.epoch ? path : undefined;',
   },
   {
-    name: 'duplicate reply advances',
+    name: 'a second copy of a reply continues the order',
     why: 'each request has its own id, so a copy finds nothing to answer, unless the check for answered requests is missing',
     file: reply,
     find: "if (step?.phase !== 'requested') return undefined;",
     replace: 'if (step === undefined) return undefined;',
   },
   {
-    name: 'late reply after cancel dropped (leak of a done effect)',
+    name: 'a late reply of a canceled step is dropped, and its effect stays',
     why: 'a canceled step that was done after all is not undone',
     file: 'lib/core/engine/cancellation.ts',
     find: 'if (canBeUndone(builder, path)) return undoLate(builder, path, local, reply.output);',

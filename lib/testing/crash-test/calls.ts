@@ -35,14 +35,14 @@ export function answeringCalls(create: CreateFunction, answers: Answers, labelOf
         const message = agentMessageIn(record.body);
         const rule = message.type === 'request' ? ruleFor(message) : undefined;
         if (rule && message.type === 'request') await answer(context.system, message, rule);
-        else if (!isCanceled(message, known)) rest.push(record);
+        else if (!cancelsStubbedCall(message, known)) rest.push(record);
       }
       return rest.length > 0 ? handler({ ...event, Records: rest }, invocation) : undefined;
     };
   };
 }
 
-const isCanceled = (message: ToAgent, known: ReadonlyMap<string, Rule | undefined>): boolean =>
+const cancelsStubbedCall = (message: ToAgent, known: ReadonlyMap<string, Rule | undefined>): boolean =>
   message.type === 'cancel' && known.get(message.idempotencyKey) !== undefined;
 
 async function answer({ queues, clock }: System, request: Request, { answer: stubbed }: Rule): Promise<void> {

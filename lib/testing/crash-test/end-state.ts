@@ -38,7 +38,8 @@ export function isAtRest(
     receiveCount: number;
     visibleAt: number;
   }[];
-  // Every message is under way, except a delayed wake-up that no function has received: it only repeats the due time of the worklist.
+  // A message in a consumed queue is under way, unless it is a delayed wake-up that no function has received: such a wake-up only repeats
+  // a due time of the worklist.
   const isUnderWay = ({ queue, receiveCount, visibleAt }: (typeof messages)[number]) =>
     consumed.has(queue) && (receiveCount > 0 || visibleAt <= now || queue !== queueNames.wakeUps);
   if (messages.some(isUnderWay)) return false;

@@ -15,13 +15,13 @@ export function effects({ now }: Pick<Setting, 'now'>): Law {
   /** Key of the undo, by key of the effect. */
   const undoneBy = new Map<string, string>();
   /** Keys requested since the time of the backup. */
-  const forgotten = new Set<string>();
-  const isUnknown = (key: string): boolean => forgotten.has(key) || forgotten.has(undoneBy.get(key) ?? '');
+  const requestedSinceBackup = new Set<string>();
+  const isUnknown = (key: string): boolean => requestedSinceBackup.has(key) || requestedSinceBackup.has(undoneBy.get(key) ?? '');
   return {
     name: 'effects',
     after: on(['effect', 'sent', 'restored'], (observation, history) => {
       if (observation.type === 'restored') {
-        for (const [key, at] of requestedAt) if (at >= observation.asOf) forgotten.add(key);
+        for (const [key, at] of requestedAt) if (at >= observation.asOf) requestedSinceBackup.add(key);
         return undefined;
       }
       if (observation.type === 'sent') {

@@ -6,7 +6,7 @@ import { type Law, on, type Setting } from './law.ts';
  * called order every ten minutes. That takes two writes: the expired deadline and the next request. A suspended order asks for its handler
  * in the same way.
  */
-const writesMax = { atAll: 60, eachStep: 4, eachHour: 4, eachHourOfCall: 12 };
+const writesMax = { inAnyCase: 60, eachStep: 4, eachHour: 4, eachHourOfCall: 12 };
 /** Most worlds end within this time. Afterwards, what still fails is retried every hour. */
 const shortMs = 43_200_000;
 const hourMs = 3_600_000;
@@ -22,10 +22,10 @@ export function livelock({ quietSince, now }: Setting): Law {
       const { orderId } = observation.after;
       const written = (writes.get(orderId) ?? 0) + 1;
       writes.set(orderId, written);
-      if (written <= writesMax.atAll) return undefined;
+      if (written <= writesMax.inAnyCase) return undefined;
       const steps = stepsOf(history.orders.get(orderId));
       const calls = callsOf(orderId, history);
-      const most = writesMax.atAll + writesMax.eachStep * steps + writesWhileWaiting(calls, now() - since);
+      const most = writesMax.inAnyCase + writesMax.eachStep * steps + writesWhileWaiting(calls, now() - since);
       return written > most
         ? `order ${orderId}, with ${steps} steps and ${calls} calls, was written ${written} times after all faults had ended`
         : undefined;

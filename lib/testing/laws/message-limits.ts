@@ -34,7 +34,7 @@ export function messageLimits({ toleranceMs }: Pick<Setting, 'toleranceMs'>): La
       return `the group ${name} has a new period ${since - group.since} ms after the last one began`;
     group.since = since;
     group.taken += 1;
-    return sent > messagesMax ? `the group ${name} takes its message ${sent} in one period` : undefined;
+    return sent > messagesMax ? `the group ${name} takes message ${sent} in one period, allowed ${messagesMax}` : undefined;
   }
 
   function wrongWithMessage(name: string, { id, at }: { readonly id: string; readonly at: number }): string | undefined {

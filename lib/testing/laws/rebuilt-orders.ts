@@ -76,9 +76,9 @@ function wrongIn(
     return `order ${orderId} was rebuilt ${isExact ? '' : 'in'}exactly, expected ${isExact ? 'in' : ''}exactly: its journal is ${whole ? 'whole' : 'incomplete'}, and an earlier rebuild was ${wasInexact ? 'inexact' : 'exact or none'}`;
   const other = tail.find((line) => line.seq < rebuilt.seq && lines.get(line.seq) !== textOf(line));
   if (whole && isBegun && (state.called === true) !== (caller !== undefined))
-    return `order ${orderId}: the rebuild has called ${state.called === true}, expected ${caller !== undefined}`;
+    return `order ${orderId}: the rebuilt state has called ${state.called === true}, expected ${caller !== undefined}`;
   if (whole && (state.compensatedByCaller === true) !== isCompensatedByCaller)
-    return `order ${orderId}: the rebuild has compensatedByCaller ${state.compensatedByCaller}, expected ${isCompensatedByCaller}`;
+    return `order ${orderId}: the rebuilt state has compensatedByCaller ${state.compensatedByCaller}, expected ${isCompensatedByCaller}`;
   if (other) return `order ${orderId}: the rebuild has the line ${JSON.stringify(other)}, expected ${lines.get(other.seq)}`;
   // The rebuild may find more lines than the record had: a page can be stored whose write then failed.
   return rebuilt.seq > last && rebuilt.seq <= lines.size + 1

@@ -28,6 +28,7 @@ export interface Tracked {
   newFacts: readonly JournalEntry[];
   /** Each journal line that was ever written, in the order of writing. */
   readonly journal: StoredEntry[];
+  /** Whether a client got the answer that its submission is accepted. */
   accepted: boolean;
   /** The number of writes before its record was damaged; undefined if it never was. The content of a damaged record proves nothing. */
   damagedAt: number | undefined;
