@@ -10,7 +10,7 @@ import type { FunctionContext, Invocation } from '#runtime/function';
 import type { System } from '#runtime/system';
 
 /**
- * Handles the requests of one or several agents. After an exception, the message is redelivered, or the supervisor requests the step
+ * Handles the requests of one or several agents. If an agent throws, the queue redelivers the request, or the supervisor requests the step
  * again.
  */
 export const create = ({ system, environment }: FunctionContext) => {

@@ -3,7 +3,7 @@ import { createSystemNotifier } from '#runtime/notifier';
 import { repeatPasses } from '#runtime/passes';
 import type { NotifierTask } from '#runtime/topology';
 
-/** Tells people of their tasks, and reminds them. A missed run delays messages: the next pass does everything that is due. */
+/** Tells people of their tasks, and reminds them. A missed invocation only delays messages: the next pass does everything that is due. */
 export const create = ({ system, accepting }: FunctionContext) => {
   const notifier = createSystemNotifier(system);
   const { clock, config } = system;

@@ -10,7 +10,7 @@ export const create = ({ system }: FunctionContext) => {
 
   return (event: SQSEvent) => {
     const parsed = new Map(event.Records.map((record) => [record, parseIncoming(record.body, queueOf(record))]));
-    // A message that cannot be parsed has a group of its own, so that it fails alone.
+    // Messages are grouped by order. A message that cannot be parsed is a group of its own, so that it fails alone.
     const groups = Map.groupBy(event.Records, (record) => parsed.get(record)?.orderId ?? record.messageId);
     const accept = async (orderId: string, records: readonly SQSRecord[]) => {
       const incoming = records.map((record) => {

@@ -7,8 +7,8 @@ import { repeatPasses } from '#runtime/passes';
 import { replyQueuesOf, type SupervisorTask, watchedChannelsOf } from '#runtime/topology';
 
 /**
- * Runs the supervisor on its schedules. A missed run loses no work: the next pass finds the due orders, and the next sweep continues where
- * the last one stopped.
+ * Runs the supervisor on its schedules. A missed invocation loses no work: the next pass finds the due orders, and the next sweep continues
+ * where the last sweep stopped.
  */
 export const create = ({ system }: FunctionContext) => {
   const { config, app, ...ports } = system;

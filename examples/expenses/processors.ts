@@ -10,7 +10,7 @@ const employeesMax = 99_999;
 
 /** Four processors, each with its own treatment of messages that fail: see `channels` in app.ts. */
 export const processors = (books: Books): readonly Consumer[] => [
-  // The report of a new employee may arrive before the employee: a few failures are normal.
+  // The report of a new employee may arrive before the message `new-employee`: a few failures are normal.
   defineConsumer('expenses', {
     'new-employee': messageType({ body: Employee, handle: ({ employeeId }) => books.hire(employeeId) }),
     'expense-report': messageType({

@@ -35,7 +35,7 @@ const filed = defineWorkflow('letter', { version: 2, order: Letter }, ({ order }
     post.file(order).noUndo(),
   ),
 );
-/** Differs in something that no order has reached before it fails. */
+/** Differs from version 1 only after the step that fails. */
 const otherEnd = defineWorkflow('letter', { version: 2, order: Letter, toOperator: [AddressInvalid] }, ({ order }) =>
   sequence(post.send(order).noUndo()),
 );

@@ -16,12 +16,12 @@ import { Assessment, Claim, Papers } from './claim.ts';
 
 const vars = variables<{ total: number }>();
 
-/** The customer sends the papers at any time, also before somebody waits for them. */
+/** The customer sends the papers at any time, also before the order waits for them. */
 export const papers = waitFor('papers', Papers);
 
 /**
  * A customer claims a replacement. Somebody of the group `claims` assesses the claim, the customer sends the papers, and the goods are
- * shipped. Version 2 tells the customer after the shipment instead of beside it.
+ * shipped. Version 2 tells the customer after the shipment, not in parallel with it.
  */
 const claimCase = (version: 1 | 2) =>
   defineWorkflow('claim-case', { version, order: Claim, toOperator: [OutOfStock] }, ({ order, orderId }) => {

@@ -36,7 +36,7 @@ export function serve(call: Call, ledger: Ledger): Answer {
 
 export const fullPath = ({ service, path }: Call): string => `/${service}${path}`;
 
-/** Answers a key once, refusals included. The insert decides between two concurrent calls. */
+/** Decides once for each idempotency key, and repeats that answer, even a refusal. The insert decides between two concurrent calls. */
 function once(call: Call, ledger: Ledger, decide: () => Decision): Answer {
   const { service, idempotencyKey } = call;
   const first = ledger.answered(fullPath(call), idempotencyKey);

@@ -47,7 +47,7 @@ const setup = `
   CREATE INDEX IF NOT EXISTS entries_by_order ON entries (service, orderId) WHERE id IS NOT NULL;
 `;
 
-/** The longest time that another process may hold the write lock; it needs far less. */
+/** The longest time that this process waits while another process holds the write lock, which is far shorter. */
 const busyMaxMs = 5_000;
 
 export async function openLedger(path: string): Promise<Ledger> {

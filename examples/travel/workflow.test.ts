@@ -40,7 +40,7 @@ test('if one traveler of a group cannot go, the journeys of the others are undon
   expect(run.leftDone.filter((path) => path.includes('bookings'))).toEqual([]);
 });
 
-test('a journey comes to its end wherever the process dies', async () => {
+test('a journey completes at whichever call the process crashes', async () => {
   const { runs, outcomes } = await crashTest(bookTrip, agents, { order: delhi.order, stubs: given(visa).comes({ granted: true }) });
   expect(outcomes).toEqual({ completed: runs });
 });

@@ -10,7 +10,7 @@ export interface Access {
 const validSeconds = 60;
 const renewAfterMs = 30_000;
 
-/** Signs tokens for one command. Each is valid for a minute, so a command that takes longer gets a new one. */
+/** Returns a function that signs the tokens of one command. A token is valid for a minute. After half a minute, a call gets a new one. */
 export function createSigning({ role, client }: Access, dataFolder: string): () => Promise<string | undefined> {
   let signed: { readonly token: string | undefined; readonly at: number } | undefined;
   return async () => {
@@ -21,8 +21,8 @@ export function createSigning({ role, client }: Access, dataFolder: string): () 
 }
 
 /**
- * Returns a token signed with the key of the data folder, or undefined without a key. A new key would not help: the running
- * system would not accept it.
+ * Returns a token signed with the key of the data folder, or undefined if the folder has no key. It makes no new key, because the running
+ * system would not accept the tokens of that key.
  */
 async function tokenFor({ role, client }: Access, dataFolder: string): Promise<string | undefined> {
   if (!existsSync(join(dataFolder, 'issuer.json'))) return undefined;

@@ -17,10 +17,10 @@ interface PageView {
   readonly next: string | null;
 }
 
-/** The figures of all pages so far. */
+/** The sums over all pages so far, and the first exceptions that the rule matches. */
 export type Sums = Omit<PageView, 'next'>;
 
-/** Back-tests a rule on the exceptions of the last days, page by page. */
+/** Back-tests a rule on the exceptions of the last `days` days, page by page, and calls `onPage` after each page. */
 export async function backTested(api: Api, rule: JsonObject, days: number, onPage: (sums: Sums) => void = () => undefined): Promise<Sums> {
   let sums: Sums = { examined: 0, matched: 0, sameOutcome: 0, differs: 0, items: [] };
   for (let cursor: string | null | undefined; cursor !== null; ) {

@@ -25,7 +25,7 @@ export const bulkPath = (id: string): string => `/bulk/${encodeURIComponent(id)}
 
 const lookEveryMs = 1_000;
 
-/** Returns a run in one line: its state, and what has become of its orders. */
+/** Returns a bulk run in one line: its state, and the number of its orders with each outcome. */
 export function bulkText({ state, paused, stopped, ...run }: BulkView): string {
   if (state === 'preparing' && run.count === 0) return 'preparing: freezing the set';
   if (state === 'preparing') return `preparing: ${run.feasible + run.infeasible} of ${run.count} checked`;
@@ -37,7 +37,7 @@ export function bulkText({ state, paused, stopped, ...run }: BulkView): string {
   return `${state}${why}: ${run.applied} applied, ${others}; ${verified}`;
 }
 
-/** A bulk run as a person describes it. */
+/** The bulk run that a person wants: its orders, the work for each of them, and its limits. */
 interface WantedBulk {
   readonly filter: object;
   /** The instruction, or the solution with its parameters. */
@@ -47,7 +47,7 @@ interface WantedBulk {
   readonly canary?: number | undefined;
   readonly stopAfter?: number | undefined;
   readonly sameForAll?: boolean | undefined;
-  /** The earlier run whose untouched orders this run takes. */
+  /** The earlier bulk run that did not reach the orders of this one. */
   readonly continues?: string | undefined;
   /** The idempotency key of the call. Default: a new one. */
   readonly key?: string | undefined;
@@ -72,7 +72,7 @@ export async function prepareBulk(cli: Cli, api: Api, wanted: WantedBulk): Promi
   return followBulk(cli, api, made.id, ({ state }) => state !== 'preparing');
 }
 
-/** Shows the progress of a run until `isOver`. The person may stop the command at any time: the run goes on in the system. */
+/** Shows the progress of a bulk run until `isOver` is true. The person may stop the command: the bulk run continues without it. */
 export async function followBulk(cli: Cli, api: Api, id: string, isOver: (run: BulkView) => boolean): Promise<BulkView> {
   for (let shown = ''; ; ) {
     const { body } = await api.call<BulkView>('GET', bulkPath(id));
@@ -86,18 +86,18 @@ export async function followBulk(cli: Cli, api: Api, id: string, isOver: (run: B
 
 export const isAtEnd = ({ state }: BulkView): boolean => state === 'done' || state === 'stopped';
 
-/** Whether a run waits for a person, or is at its end. */
+/** Whether a bulk run waits for a person, or is at its end. */
 export const isAtRest = (run: BulkView): boolean =>
   isAtEnd(run) || run.state === 'ready' || (run.state === 'paused' && (run.paused?.by === 'person' || run.paused?.by === 'canary'));
 
-/** Returns a warning that no number of failures stops a ready run, with a usual limit; undefined if the run has a limit, or needs none. */
+/** Returns a warning about a ready bulk run without a failure limit, and proposes a limit. Undefined if no warning is needed. */
 export function withoutStop({ state, kind, feasible, stopAfterFailures }: BulkView): string | undefined {
   const usual = usualStopAfter(feasible);
   if (state !== 'ready' || stopAfterFailures !== null || feasible <= usual || !isJudged(kind)) return undefined;
-  return `The run goes on however many orders fail. To have it stop by itself, prepare it with --stop-after ${usual}.`;
+  return `The run goes on however many orders fail. To have the run stop by itself, prepare it again with --stop-after ${usual}.`;
 }
 
-/** Returns what a person may do next. */
+/** Returns a hint at the next command for a bulk run; undefined while it needs none. */
 export function nextStep({ id, state }: BulkView): string | undefined {
   const named = printable(id);
   if (state === 'ready') return `To start it: redress bulk start ${named} --reason '…'`;

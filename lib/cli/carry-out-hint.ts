@@ -1,11 +1,12 @@
 import type { Cli } from './command.ts';
 import { printable } from './text.ts';
 
-/** The most characters of a command that a hint repeats. */
+/** The longest command that a hint repeats, in characters. */
 const charactersMax = 1000;
 
 /**
- * Returns the command that carries out what a dry run has shown: the typed one with a reason, and with `--yes` where nobody can be asked.
+ * Returns a hint at the command that does what a dry run has shown: the typed command without `--dry-run`, but with a reason. The hint adds
+ * `--yes` if the instruction cannot be taken back (`isFinal`) and nobody can be asked.
  */
 export function carryOutHint({ args, terminal }: Pick<Cli, 'args' | 'terminal'>, isFinal: boolean): string {
   const has = (option: string) => args.some((word) => word === option || word.startsWith(`${option}=`));

@@ -40,7 +40,7 @@ function orderChange(before: OrderView | undefined, after: OrderView): readonly 
   return before?.processState === 'Error' && after.processState === 'Processing' ? ['running again'] : [];
 }
 
-/** Returns a new wait of the order that its steps do not show: for a failing undo, a confirmation, or a service that is away. */
+/** Returns the line about a new wait that no step shows: for a failing undo, for a confirmation, or for a service that is away. */
 function standstill(before: OrderView | undefined, after: OrderView): readonly string[] {
   const line = standstillText(after);
   return line === undefined || (before && line === standstillText(before)) ? [] : [line];
@@ -83,7 +83,7 @@ export function statusText(step: StepView, { fault, undo, suspended }: Pick<Orde
   if (skipped && (status === 'Closed' || isUndo)) return skipped === 'done' ? 'done by hand' : 'skipped, not done';
   if (result === 'Succeeded') return 'ok';
   if (result === 'Canceled') return 'canceled';
-  // The original step was undone; its undo step succeeded.
+  // An undone step and the undo step that has undone it have the same result.
   if (result === 'Compensated') return isUndo ? 'ok' : 'undone';
   if (waitsFor?.kind === 'answer' && status === 'Faulting') return waitText(waitsFor);
   if (result === 'Faulted' || status === 'Faulting') {
@@ -99,7 +99,7 @@ export function statusText(step: StepView, { fault, undo, suspended }: Pick<Orde
   );
 }
 
-/** Returns how often an undo has failed: `failed once`. In a suspended order, the last request may be open: no number. */
+/** Returns how often an undo has failed: `failed once`. Gives no number for a suspended order, whose last request may have no reply yet. */
 export function failureText({ attempts, nextAt }: StuckUndoView, isSuspended: boolean): string {
   if (attempts === 0) return 'cannot be requested';
   if (attempts > 1 && isSuspended) return 'keeps failing';

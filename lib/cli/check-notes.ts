@@ -4,17 +4,17 @@ import { changedPlaces } from './input-places.ts';
 import type { GivenInstruction } from './instruction.ts';
 import { meantStep, type OrderView } from './orders.ts';
 
-/** Kinds after which an order goes on from where it stands. */
+/** Kinds of instructions after which an order continues at its present step. */
 const continuingKinds: ReadonlySet<string> = new Set(['resubmit', 'replace-input', 'skip']);
 
-/** Returns the facts about the order that its check does not say: what another input changes, and the steps that stay done. */
+/** Returns facts that the check of an instruction does not say: the places that a new input changes, and the steps that stay done. */
 export function notesOn(instruction: GivenInstruction, check: CheckView, order: OrderView | undefined): readonly string[] {
   if (!order) return [];
   const later = check.effects.marks.length > 0 && order.suspended ? ['The undo goes on when somebody resumes the order.'] : [];
   return [...later, ...inputChanges(instruction, order), ...(continuingKinds.has(instruction.kind) ? finishedSteps(check, order) : [])];
 }
 
-/** Returns what another input changes, place by place. */
+/** Returns one line for each place at which the new input of `replace-input` differs from the present one. */
 function inputChanges({ kind, path, input }: GivenInstruction, order: OrderView): readonly string[] {
   if (kind !== 'replace-input') return [];
   const step = meantStep(order, path);

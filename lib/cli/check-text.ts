@@ -30,7 +30,7 @@ interface OperationView {
   readonly operation: string;
 }
 
-/** Returns a check as a table: what would be skipped, undone and requested, and what follows; or every reason against it. */
+/** Returns the check of an instruction as a table: the steps that it would skip, undo and request, and the steps after; or its refusals. */
 export function checkText(check: CheckView, paint: Paint, notes: readonly string[] = []): string {
   const { feasible, refusals, warnings, effects, then, estimate, recovery } = check;
   if (!feasible) return refusalText(refusals, paint);
@@ -55,7 +55,7 @@ const estimateText = ({ requests, dollars }: CheckView['estimate']): string =>
     ? ''
     : `At most ${counted(requests, 'request')}, if each step uses all its attempts. On AWS they cost at most $${dollars}.\n`;
 
-/** Returns the reasons against an instruction. A pointer names the value within the instruction. */
+/** Returns the reasons against an instruction. A pointer names the value of the instruction that is wrong. */
 function refusalText(refusals: CheckView['refusals'], paint: Paint): string {
   const rows = refusals.map(({ code, path, pointer, detail }) => {
     const place = [path, pointer].filter((each) => each !== undefined).join(' ');
@@ -79,5 +79,5 @@ function recoveryText({ scope, consumers, more }: NonNullable<CheckView['recover
   const rows = consumers.map(({ orderId, path, object }) => [orderId, path, object]);
   const concerned =
     rows.length === 0 ? 'No other order has read what is undone.\n' : table(['concerns order', 'step', 'object'], rows, paint);
-  return `\nAffected scope: ${scope.map(printable).join(', ')}\n\n${concerned}${more ? 'There are more.\n' : ''}\n`;
+  return `\nAffected scope: ${scope.map(printable).join(', ')}\n\n${concerned}${more ? 'There are more orders than are shown.\n' : ''}\n`;
 }

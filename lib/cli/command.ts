@@ -25,7 +25,7 @@ export interface Cli {
   typed(hint: string): string;
   /** Writes the command's result: the data as JSON with `--json`, else the text. */
   print(data: unknown, text: () => string): void;
-  /** Returns the HTTP API with a token of that role: the given token, or one signed with the data folder's key. */
+  /** Returns the HTTP API. Its calls carry the given token or, without one, a token of this role, signed with the data folder's key. */
   api(role: Role, client?: string): Promise<Api>;
   /** Opens the store of the data folder while `work` runs. Rejects with SetupError when there is no store. */
   withData<T>(work: (embedded: Embedded) => Promise<T>): Promise<T>;

@@ -2,7 +2,7 @@ import { changedPlaces } from './input-places.ts';
 import { type FaultView, type InstructionView, type OrderView, secondText } from './orders.ts';
 import { shortened } from './text.ts';
 
-/** Returns the rows about instructions of people: the one that has ended the order or has it undone, and the last one with its result. */
+/** Returns rows about two instructions of people: the one that has ended the order or lets it be undone, and the last one. */
 export function decisionRows({ processState, endedBy, lastInstruction }: OrderView): readonly (readonly string[])[] {
   // The state of a finished order names who ended it.
   const ending = endedBy && processState !== 'Processed' ? [[endedBy.kind, `${givenText(endedBy)}: ${endedBy.reason}`]] : [];
@@ -19,7 +19,7 @@ export function decisionRows({ processState, endedBy, lastInstruction }: OrderVi
   ];
 }
 
-/** The most changes, and most characters of a value, that are shown. */
+/** The most changes of an instruction that are shown, and the most characters of each. */
 const changesMax = 5;
 const valueCharactersMax = 600;
 
@@ -42,7 +42,7 @@ export const verdictWords: { readonly [verified: string]: string } = {
   passed: 'passed',
   'failed-again': 'failed again',
   'failed-otherwise': 'failed otherwise',
-  void: 'another instruction came before its outcome was known',
+  void: 'another instruction came before the outcome of this one was known',
 };
 
 /** Returns whether an instruction has helped. Some kinds, such as suspend, are not judged. */

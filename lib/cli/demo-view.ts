@@ -16,7 +16,7 @@ export interface DemoView {
   end(): void;
 }
 
-/** Creates a table that is redrawn with each change. If the screen is too small, prints one line for each change. */
+/** Creates a table that is redrawn with each change. In a pipe, with `--json` and on a small screen, it prints lines instead. */
 export function createDemoView({ terminal, paint, json }: Pick<Cli, 'terminal' | 'paint' | 'json'>, rows: readonly DemoRow[]): DemoView {
   const nameWidth = Math.max(...rows.map(({ name }) => name.length));
   const isLive = terminal.isScreen && !json && terminal.size().rows > rows.length + 2;

@@ -15,7 +15,7 @@ import { counted } from './text.ts';
 const refusesTheOrder = (error: unknown): error is RefusedError =>
   error instanceof RefusedError && [400, 413, 422].includes(error.problem.status);
 
-/** Submits all orders of a folder together and shows how each ends; resolves with 0 when all have ended. */
+/** Submits all orders of a folder together and shows how each ends. Resolves with the exit code: 0 if all have ended in time. */
 export async function runDemo(cli: Cli, { samples, waitMs }: { readonly samples: string; readonly waitMs: number }): Promise<number> {
   const files = filesIn(samples);
   const submissions = await Promise.all(files.map((file) => readSubmission(join(samples, file), cli.terminal)));

@@ -12,7 +12,7 @@ export interface Problem {
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
   readonly problem: Problem;
-  /** The Retry-After of the response. */
+  /** The Retry-After of the response, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(problem: Problem, retryAfterMs?: number) {

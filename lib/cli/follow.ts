@@ -7,7 +7,7 @@ import { isEnded, type OrderView, orderPath } from './orders.ts';
 export interface Following {
   /** Called with the first and with every changed view of the order. */
   readonly seen: (order: OrderView, before: OrderView | undefined) => void;
-  /** Called once for each outage of the system; the request is repeated meanwhile. */
+  /** Called once for each outage of the system. The poll is repeated until the system answers. */
   readonly lost?: (error: Error) => void;
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
@@ -18,7 +18,7 @@ const lookEveryMaxMs = 1_000;
 /** The time for which a system that does not answer is tried again: enough for a restart. */
 const patienceMs = 30_000;
 
-/** Polls an order until it has ended or the signal aborts; resolves with its last view. */
+/** Polls an order until it is finished or blocked, or the signal aborts. Resolves with its last view. */
 export async function followOrder(
   api: Api,
   orderId: string,

@@ -18,7 +18,7 @@ export interface ForMany {
   readonly sameForAll?: true;
 }
 
-const finalHelp = 'do not ask; this command cannot be taken back, so it asks, and a script needs --yes';
+const finalHelp = 'do not ask; without it, this command asks, because it cannot be taken back, and a script is refused';
 
 /** The fields of a filter, by the names that a person types. */
 const filterFields: { readonly [name: string]: string } = {
@@ -42,7 +42,7 @@ export const declareInstruction = (command: Command): Command =>
     .option('--rate <number>', 'with --all: orders a second', wholeOption(1, 100))
     .option('--canary <number>', 'with --all: pause after so many orders', wholeOption(1, 100_000))
     .option('--stop-after <number>', 'with --all: stop when so many orders have failed', wholeOption(1, 100_000))
-    .option('--same-for-all', 'with --all: each order may get the same literal value');
+    .option('--same-for-all', 'with --all: allow a literal value, which is then the same for each order');
 
 /** Collects the conditions of `--where`. */
 function whereOption(given: string, before: readonly string[] = []): readonly string[] {
@@ -51,7 +51,7 @@ function whereOption(given: string, before: readonly string[] = []): readonly st
   throw new InvalidArgumentError(`Expected NAME=VALUE, with one of these names: ${Object.keys(filterFields).join(', ')}.`);
 }
 
-/** Refuses a call that names neither one order nor many, or both. */
+/** Throws UsageError unless the command names either one order or many orders. */
 export function assertOneOrMany(id: string, { all, where, rate, canary, stopAfter, sameForAll }: ForMany): void {
   if (all && id !== '') throw new UsageError('Give the id of one order, or --all with --where, not both.');
   if (all && where === undefined) throw new UsageError('Say with --where which orders: --all --where state=Error.');
@@ -61,16 +61,16 @@ export function assertOneOrMany(id: string, { all, where, rate, canary, stopAfte
     throw new UsageError('--where, --rate, --canary, --stop-after and --same-for-all go with --all.');
 }
 
-interface How extends ForMany {
+interface BulkOptions extends ForMany {
   readonly reason?: string;
   readonly dryRun?: true;
   readonly yes?: true;
 }
 
-/** Prepares a bulk run of an instruction, shows how many orders can follow it, and starts it when the person agrees. */
-export async function giveToMany(cli: Cli, instruction: GivenInstruction, how: How): Promise<number | undefined> {
+/** Prepares a bulk run of an instruction, shows how many orders can follow the instruction, and starts the run if the person agrees. */
+export async function giveToMany(cli: Cli, instruction: GivenInstruction, how: BulkOptions): Promise<number | undefined> {
   const { dryRun, yes, where = [], rate = 10, canary, stopAfter, sameForAll } = how;
-  // The reason is required even for a dry run, because a person may start the run that it has prepared.
+  // A dry run needs a reason, too: it prepares a bulk run, which a person may start later.
   const reason = reasonFor(how.reason === undefined ? {} : { reason: how.reason });
   if (!dryRun && !yes && (!cli.terminal.canAsk || cli.json))
     throw new UsageError('An instruction for many orders starts only with --yes. Look at it with --dry-run.');
@@ -83,7 +83,7 @@ export async function giveToMany(cli: Cli, instruction: GivenInstruction, how: H
   const missingLimit = withoutStop(ready);
   if (!cli.json && missingLimit) cli.terminal.say(missingLimit);
   if (dryRun || ready.state !== 'ready' || ready.feasible === 0) return printRun(cli, ready);
-  if (!yes && !(await cli.terminal.confirm(`Start it for ${ready.feasible} orders?`)))
+  if (!yes && !(await cli.terminal.confirm(`Start the bulk run for ${ready.feasible} orders?`)))
     throw new FailedError(`Nothing was changed. ${nextStep(ready)}`);
   await api.call('POST', `${bulkPath(ready.id)}/start`, { body: { reason } });
   return printRun(cli, await followBulk(cli, api, ready.id, (run) => run.state !== 'ready' && isAtRest(run)));

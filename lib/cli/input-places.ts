@@ -83,7 +83,7 @@ export function likelyPlace(input: Json | undefined, text: string): string | und
   return ranked.toSorted((one, other) => other.score - one.score)[0]?.place;
 }
 
-/** Returns the words of a text or a name, in small letters: `postalCode` has two. */
+/** Returns the words of a text or a name in lowercase: `postalCode` has two. */
 const wordsOf = (text: string): ReadonlySet<string> =>
   new Set(
     text

@@ -1,6 +1,6 @@
 import type { OrderInstructionKind } from '#core/instructions/index';
 
-/** The fields of each kind of instruction beside its reason, as the API names them. A test compares them with its schemas. */
+/** The fields of each kind of instruction beside its reason, as the API names them. A test compares them with the schemas of the API. */
 export const instructionFields: { readonly [kind in OrderInstructionKind]: readonly string[] } = {
   resubmit: ['answer?', 'completeWithinSeconds?'],
   skip: ['path?', 'output?', 'effect'],

@@ -41,8 +41,8 @@ interface Target {
 }
 
 /**
- * Gives an instruction to an order as it was read, or shows its check; with `--all`, to many orders. The person confirms an instruction
- * that cannot be taken back.
+ * Gives an instruction to an order, or shows its check; with `--all`, to many orders. The API refuses the instruction if the order has
+ * changed since this command read the order. The person confirms an instruction that cannot be taken back.
  */
 export async function giveInstruction(
   cli: Cli,
@@ -65,7 +65,7 @@ export async function giveInstruction(
     wasSuspended: order.suspended === true,
     etag,
     path: `${path}/instructions`,
-    bodyOf: (given: GivenInstruction) => given,
+    bodyOf: (body: GivenInstruction) => body,
   };
   return carryOut(cli, target, typeof instruction === 'function' ? instruction(order) : instruction, options);
 }
@@ -124,7 +124,7 @@ export async function askToConfirm(
     throw new FailedError('Nothing was changed.');
 }
 
-/** Says after a check how to carry out what it has shown. */
+/** Says how to carry out the instruction whose check was shown. */
 export function sayHowToCarryOut(cli: Cli, isFinal: boolean): void {
   if (!cli.json) cli.terminal.say(carryOutHint(cli, isFinal));
   if (isFinal) cli.terminal.say(cli.json ? 'This cannot be taken back: add --yes.' : 'This cannot be taken back.');

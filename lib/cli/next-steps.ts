@@ -3,12 +3,12 @@ import { likelyPlace } from './input-places.ts';
 import { failedStep, type OrderView, questionType } from './orders.ts';
 import { printable } from './text.ts';
 
-/** The facts that `order get` has about the exception of an order. */
+/** The part of an exception that decides which commands are suggested. */
 export interface ExceptionTags {
   readonly tags: readonly string[];
 }
 
-/** Returns how to let a suspended order go on. */
+/** Returns a hint at the command that resumes a suspended order. */
 export const resumeHint = (orderId: string): string => `To let it go on: redress order resume ${printable(orderId)} --reason '…'`;
 
 /** Returns what a person may do next about an order that does not go on by itself. It names no instruction that would be refused now. */

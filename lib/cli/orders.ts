@@ -33,7 +33,7 @@ export interface WaitView {
   readonly workflow?: string;
   readonly agent?: string;
   readonly since?: Time;
-  /** Given only if a whole order waits, like `until`. */
+  /** Given only for the wait of a whole order, as is `until`. */
   readonly path?: string | null;
   readonly until?: Time | null;
 }
@@ -46,7 +46,7 @@ export interface FaultView {
   readonly permanent?: boolean;
 }
 
-/** The progress of the undo of an order. Paths are those of the steps that are undone. */
+/** The progress of the undo of an order: how many effects are undone (`done`) and how many are `left`. Paths name steps, not undos. */
 export interface UndoView {
   readonly scope: string;
   readonly done: number;
@@ -115,7 +115,7 @@ export interface OrderView {
   readonly undo?: UndoView;
   /** The faults that recoveries have masked, for operators. */
   readonly maskedFaults?: MaskedFaultsView;
-  /** The last instruction of a person, and the one that has ended the order or has it undone. Only operators get them. */
+  /** The last instruction of a person, and the one that has ended the order or lets it be undone. Only operators get them. */
   readonly lastInstruction?: InstructionView;
   readonly endedBy?: InstructionView;
   /** A sentence that explains the current state. */
@@ -248,11 +248,11 @@ export function durationMs({ startedAt, closedAt, requestedAt, answeredAt }: Ste
 export const failedStep = ({ fault, steps = [] }: OrderView): StepView | undefined =>
   steps.find(({ path }) => path !== undefined && path === fault?.source);
 
-/** Returns the step whose undo is stuck, if the whole undo waits for that one alone. */
+/** Returns the path of the step whose undo is stuck, if the undo of the order waits for that step alone. */
 export const onlyStuck = (undo: UndoView | undefined): string | undefined =>
   undo?.stuck.length === 1 && undo.stuck[0]?.path === undo.now ? undo.now : undefined;
 
-/** Returns the step that an instruction names, or else the one at which the order is blocked. */
+/** Returns the step at the path of an instruction or, without a path, the step whose fault blocks the order. */
 export const meantStep = (order: OrderView, path: unknown): StepView | undefined =>
   path === undefined ? failedStep(order) : order.steps?.find((each) => each.path === path);
 

@@ -28,7 +28,7 @@ export const fileOf = (rule: JsonObject): RuleFile => Object.fromEntries(Object.
 
 export const rulePath = (id: string): string => `/rules/${encodeURIComponent(checkedId(id))}`;
 
-/** API Gateway drops everything after a `?`, so the API would see another rule. */
+/** Refuses an id that cannot exist. API Gateway decodes a path and then drops everything after a `?`, so the API would see another rule. */
 function checkedId(id: string): string {
   if (ruleIdPattern.test(id)) return id;
   throw new UsageError(`Invalid rule id ${printable(id)}: expected 1 to 64 of a-z, 0-9 and "-".`);
@@ -43,14 +43,14 @@ export async function readRule(file: string, terminal: Pick<Terminal, 'readInput
   throw new UsageError(`${file === '-' ? 'Standard input' : file} is not a rule: expected a JSON object.`);
 }
 
-/** A field that a file and the system have in different values. */
+/** A field whose value in a file differs from its value in the system. */
 export interface Difference {
   readonly field: string;
   readonly system: string;
   readonly file: string;
 }
 
-/** Returns the differences between the system and a file, by field. The file may leave out fields with their defaults. */
+/** Returns the differences between the system and a file, by field. A field that the file leaves out has its default. */
 export function differences(system: RuleView | undefined, id: string, file: RuleFile): readonly Difference[] {
   const there: JsonObject = system ? fileOf(system) : {};
   const given: JsonObject = { name: id, ...defaults, ...file };
@@ -61,7 +61,7 @@ export function differences(system: RuleView | undefined, id: string, file: Rule
     .filter(({ system, file }) => system !== file);
 }
 
-/** Writes a rule over the version that was read. A concurrent change by another admin is refused. */
+/** Writes a rule over the version `before`. If another admin has changed the rule since then, the API refuses the write. */
 export async function writeRule(
   api: Api,
   before: RuleView | undefined,

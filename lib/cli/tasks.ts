@@ -35,7 +35,7 @@ export interface TaskView {
     readonly instruction?: { readonly kind: string };
     readonly solutionId?: string;
   };
-  /** The part that only a single task has, and no list. */
+  /** Solutions that the API suggests. Only the response about a single task has them. */
   readonly suggestions?: readonly SuggestionView[];
 }
 

@@ -16,7 +16,7 @@ export async function watch(cli: Cli, api: Api, orderId: string): Promise<OrderV
   const order = await followOrder(api, orderId, {
     seen(after, before) {
       for (const line of changesBetween(before, after)) tell(printable(line));
-      // Only the API of a client leaves out `undoing`. A client cannot resume the order, so it gets no hint.
+      // The API leaves out `undoing` for a client alone. A client cannot resume the order, so it gets no hint.
       if (after.suspended && !before?.suspended && after.undoing !== undefined) terminal.say(resumeHint(orderId));
     },
     lost: ({ message }) => terminal.say(`${printable(message)} Retrying...`),

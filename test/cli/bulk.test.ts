@@ -38,7 +38,7 @@ test('W-07: an instruction with --all goes to the orders that match --where, aft
   assert.match(no.err, /Nothing was changed\. To start it: redress bulk start/);
   const asked: string[] = [];
   const yes = await system.redress(all, { answers: (question) => asked.push(question) > 0 });
-  assert.deepEqual([yes.exitCode, asked], [0, ['Start it for 2 orders?']]);
+  assert.deepEqual([yes.exitCode, asked], [0, ['Start the bulk run for 2 orders?']]);
   for (const id of blocked) assert.equal((await run('order', 'watch', id)).json.outcome, 'completed');
 });
 

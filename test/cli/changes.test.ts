@@ -42,7 +42,7 @@ describe('the messages to a watcher of an order', () => {
     assert.deepEqual(changesBetween(requested, done), ['charge ok 2.0 s (attempt 2)']);
   });
 
-  test('name the undo of a suspended order that keeps failing, and the one that a person has marked as done', () => {
+  test('name the failing undo of a suspended order, and the undo that a person has marked as done', () => {
     const undo = { scope: 'order', done: 0, left: 1, now: 'order/charge' };
     const stuck = [{ path: 'order/charge', attempts: 2, lastFault: null, nextAt: null }];
     const steps = [charge({ path: 'order/charge/undo', name: 'undo of charge', attempts: 2 })];
@@ -101,7 +101,7 @@ describe('text for a terminal', () => {
     assert.equal(printable('a\u001b[2Jb\u009b31mc\u202ed\n'), 'a\ufffd[2Jb\ufffd31mc\ufffdd\ufffd');
   });
 
-  test('has short durations', () => {
+  test('shows durations in a short form', () => {
     assert.deepEqual([0, 149, 9_949, 12_400, 180_000, 7_200_000, 259_200_000].map(spanText), [
       '0.0 s',
       '0.1 s',

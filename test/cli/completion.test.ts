@@ -53,7 +53,9 @@ describe('the script with which a shell completes commands', () => {
     assert.equal(completed('order', 'list', 'or'), '');
   });
 
-  test('completes the same in fish', { skip: !isThere('fish') }, async (t) => {
+  test('completes a command after options of the program, and an option after a command, in fish', {
+    skip: !isThere('fish'),
+  }, async (t) => {
     const { file } = await scriptOf('fish', t);
     const completed = (line: string) =>
       run('fish', ['--no-config', '-c', `source ${file}; complete -C '${line}'`])

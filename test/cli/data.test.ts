@@ -113,7 +113,7 @@ describe('the data folder at the command line', () => {
     assert.equal((await system.redress(['audit', 'verify', '--expect', fits.json.hash])).exitCode, 0);
     assert.match(
       (await system.redress(['audit', 'verify', '--expect', 'x'])).out,
-      /^The digest x is not among them\.\nThe audit does not fit/,
+      /^The digest x is not among the daily digests\.\nThe audit does not fit/,
     );
 
     const [{ id }] = (await system.redress(['audit', '--target', 'kept', '--json'])).json.items;

@@ -53,7 +53,7 @@ describe('the doctor of the command line', () => {
     assert.match(out, /^ +npx redress channel open till$/m);
   });
 
-  test('says why a token is refused, and leaves out what a token does not allow', async () => {
+  test('says why a token is refused, and skips the checks that a token does not allow', async () => {
     const elsewhere = openLocalIssuer(`${system.folder}/other`);
     const doctor = (token: string) => system.redress(['doctor', '--json', '--token', token]);
     const foreign = await doctor(await elsewhere.sign({ role: 'operator' }));

@@ -67,7 +67,7 @@ describe('a finished order that has read an undone write, at the command line', 
     assert.deepEqual([outcome, lastInstruction.verified], ['completed', 'passed']);
   });
 
-  test('F-152: is replaced by another order if a person lets its effects stand', async () => {
+  test('F-152: is restarted as another order although its effects stay, if a person accepts that', async () => {
     const [, sale = ''] = sales;
     const data = ['--data', '{"lot": "4712"}', '--reason', 'the same goods'];
     const refused = await system.redress(['order', 'restart', sale, ...data, '--dry-run']);

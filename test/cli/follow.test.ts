@@ -40,7 +40,7 @@ async function followed(api: Api) {
 }
 
 describe('following an order', () => {
-  test('reports each state once, and requests only changes', async () => {
+  test('reports each state of the order once, and gets a state again only after it has changed', async () => {
     const api = scripted(answer('"1"', 'Processing'), unchanged, unchanged, answer('"2"', 'Processed'));
     const { states, last } = await followed(api);
     assert.deepEqual(states, ['Processing', 'Processed']);

@@ -19,7 +19,7 @@ function installedWith(folder: string, files: { readonly [name: string]: string 
 const old = 'data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"20.1.0"}})';
 
 describe('bin/redress.js', () => {
-  test('runs the sources of a checkout and passes on their exit code', async () => {
+  test('runs the sources of a checkout, and exits with their exit code', async () => {
     assert.match((await run(launcher, ['--version'])).out, /^\d+\.\d+\.\d+\n$/);
     assert.equal((await run(launcher, ['frobnicate'])).code, 2);
   });
@@ -51,7 +51,7 @@ describe('bin/redress.js', () => {
     assert.match(err, /is not built: /);
   });
 
-  test('on an old Node, it runs the program with a newer one that is installed as a package', async (context) => {
+  test('on an old Node, runs the program with a newer Node that is installed as a package', async (context) => {
     const folder = join(folderFor(context), 'node_modules/redress');
     const installed = { '../commander/package.json': '{}', 'dist/lib/cli/main.js': '' };
     assert.match(
@@ -69,7 +69,7 @@ describe('bin/redress.js', () => {
     assert.match((await run('--import', [old, program, 'order', 'list'])).out, /^newer: .*main\.js order list\n$/);
   });
 
-  test('on an old Node, a newer one that npm has not written completely is ignored', async (context) => {
+  test('on an old Node, ignores a newer Node that npm has not written completely', async (context) => {
     const folder = join(folderFor(context), 'node_modules/redress');
     const build = `../node-${process.platform}-${process.arch}`;
     const program = installedWith(folder, {
@@ -81,7 +81,7 @@ describe('bin/redress.js', () => {
     assert.deepEqual([code, err.includes('needs Node 22.18 or newer')], [2, true]);
   });
 
-  test('passes signals of the operating system on, so that the system can stop in order', async (context) => {
+  test('passes signals of the operating system to the program, so that the program can stop in order', async (context) => {
     const folder = folderFor(context);
     const main =
       "process.on('SIGTERM', () => { process.stdout.write(' drained'); process.exit(0); }); setInterval(() => {}, 1000); process.stdout.write('ready');";
@@ -89,7 +89,7 @@ describe('bin/redress.js', () => {
     assert.deepEqual(await run(program, [], { until: /^ready$/, signal: 'SIGTERM' }), { code: 0, out: 'ready drained', err: '' });
   });
 
-  test('has the exit code of a shell for a killed program', async (context) => {
+  test('exits with the code that a shell gives for a killed program', async (context) => {
     const main = "setInterval(() => {}, 1000); process.stdout.write('ready');";
     const program = installedWith(folderFor(context), { 'node_modules/commander/package.json': '{}', 'lib/cli/main.ts': main });
     assert.equal((await run(program, [], { until: /ready/, signal: 'SIGTERM' })).code, 143);

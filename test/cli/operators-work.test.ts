@@ -59,7 +59,7 @@ describe("W-05, F-155: the operator's work at the command line", () => {
     return orderId;
   };
 
-  test('a blocked order whose step refused its input is shown with that step, and another input is the first suggestion', async () => {
+  test('an order that is blocked because a service refused an input is shown with its step, and another input is suggested first', async () => {
     const { out, err } = await run('order', 'get', await blocked('00000'));
     assert.match(out, /^input +of order\/ship: \{"address":\{"city":"Berlin","postalCode":"00000"\}\}$/m);
     assert.match(
@@ -68,7 +68,7 @@ describe("W-05, F-155: the operator's work at the command line", () => {
     );
   });
 
-  test('one field of an input is set, and the dry run shows its old value, its new value and the steps that are not repeated', async () => {
+  test('a person sets one field of an input, and the dry run shows its old and its new value, and the steps that are not repeated', async () => {
     const orderId = await blocked('00000');
     const replace = (...more: readonly string[]) => run('order', 'replace-input', orderId, ...more);
     const set = ['--set', 'address.postalCode=10115'];
@@ -107,7 +107,7 @@ describe("W-05, F-155: the operator's work at the command line", () => {
     assert.match(listed.out, new RegExp(`^due .* order +reference +task\\n[\\s\\S]*${orderId} +tsk_`));
   });
 
-  test('W-03: the last instruction is shown with its person and its verdict, and the history shows what it changed', async () => {
+  test('W-03: the last instruction is shown with its person and its verdict, and the history shows what the instruction changed', async () => {
     const orderId = await blocked('00000');
     const { taskId } = await state(orderId);
     const replace = (...set: readonly string[]) =>
@@ -167,7 +167,7 @@ describe("W-05, F-155: the operator's work at the command line", () => {
     assert.match((await run('order', 'list', '--outcome', 'canceled')).out, new RegExp(`^${orderId} +canceled +fulfil-order`, 'm'));
   });
 
-  test('the check of a suspension names the undos that stop, and the check of a mark names the step that counts as undone', async () => {
+  test('the check of a suspension names the undos that stop, and the check of mark-compensated names the step that counts as undone', async () => {
     const orderId = await stuck();
     const { out } = await run('order', 'suspend', orderId, '--dry-run');
     assert.match(out, /Its undo would stop\. Still to be undone: order\/ship, order\/charge\.$/m);
@@ -184,7 +184,7 @@ describe("W-05, F-155: the operator's work at the command line", () => {
 test('the help of an instruction says whether the command asks, and describes no data folder if --data has another meaning', async () => {
   const help = async (...command: readonly string[]) => (await redress([...command, '--help'])).out.replaceAll(/\s+/g, ' ');
   for (const kind of ['mark-compensated', 'cancel', 'skip', 'terminate'])
-    assert.match(await help('order', kind), /--yes do not ask; this command cannot be taken back/);
+    assert.match(await help('order', kind), /--yes do not ask; without it, this command asks/);
   for (const kind of ['suspend', 'resubmit', 'replace-input']) assert.match(await help('order', kind), /--yes with --all: start without/);
   assert.match(await help('order', 'replace-input'), /where there is text now, it stays text/);
   assert.match(await help(), /1 refused, 2 wrong use, .* such as order watch, 1 has more meanings/);
@@ -210,7 +210,7 @@ test('a field of an input is named with dots or by a pointer; text stays text, a
     assert.throws(() => set(wrong), /--set|has no/, wrong);
 });
 
-test('the suggested field of an input is the one whose value or name the fault mentions, and never a masked one', () => {
+test('the suggested field of an input is the one whose value or name the fault mentions, and never a masked secret', () => {
   const input = { card: '[secret]', items: [{ sku: 'tea' }], address: { city: 'Bremen', postalCode: '00000' } };
   assert.equal(likelyPlace(input, 'AddressInvalid No such postal code.'), 'address.postalCode');
   assert.equal(likelyPlace(input, 'AddressInvalid Bremen is not in Brandenburg.'), 'address.city');

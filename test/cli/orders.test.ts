@@ -125,7 +125,7 @@ describe('orders at the command line', () => {
     assert.match(err, /404 not-found/);
   });
 
-  test('the list is filtered, ends at the limit, and says that there is more', async () => {
+  test('the list of orders is filtered, ends at the limit, and says that there are more orders', async () => {
     const errors = await system.redress(['order', 'list', '--state', 'Error', '--fault', 'CardDeclined', '--json']);
     assert.ok(errors.json.items.some(({ orderId }: { orderId: string }) => orderId === bad));
     assert.ok(!errors.json.items.some(({ orderId }: { orderId: string }) => orderId === good));
@@ -138,7 +138,7 @@ describe('orders at the command line', () => {
     assert.ok((await system.redress(['order', 'list', '--all', '--json'])).json.items.length > 2);
   });
 
-  test('the history is printed oldest first', async () => {
+  test('the history of an order is printed, oldest entry first', async () => {
     const { json } = await system.redress(['order', 'history', bad, '--json']);
     assert.deepEqual([json.items[0].seq, json.items[0].type], [1, 'OrderSubmitted']);
     assert.match((await system.redress(['order', 'history', bad])).out, /1 .* OrderSubmitted .*workflow=fulfil-order@1/);

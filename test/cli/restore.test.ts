@@ -107,7 +107,7 @@ test('F-09: a restore copies nothing, and says why, if a table is missing or bel
   dynamodb.destroy();
 });
 
-test('X-37: a restored order continues with new numbers and pages, whatever happened to it after the backup', async () => {
+test('X-37: a restored order continues with unused counter values and without later pages, whatever happened to it after the backup', async () => {
   const deployment = await deployed(app, endpoints);
   const roles = await openRoles({ app, endpoints, deployment });
   test.after(roles.close);
@@ -197,7 +197,7 @@ test('X-37: the exceptions and tasks that orders have opened since the backup ar
   dynamodb.destroy();
 });
 
-test('X-37, F-80: a person is notified of each order that an order of the restored table has called since', async () => {
+test('X-37, F-80: a person is notified of each order that an order of the restored table has called since the backup', async () => {
   const deployment = await deployed(app, endpoints);
   const roles = await openRoles({ app, endpoints, deployment });
   test.after(roles.close);

@@ -59,7 +59,7 @@ test('an admin writes a rule from a file, compares it, and reads its versions', 
   );
 });
 
-test('a rule that does not fit is refused with exit code 1 and the wrong field, and an invalid id with exit code 2', async () => {
+test('a rule that does not fit the app is refused with exit code 1 and the wrong field, and an invalid rule id with exit code 2', async () => {
   const file = fileWith('wrong.json', { ...declined, condition: 'order.itm == "tea"' });
   const refused = await system.redress(['rule', 'put', 'wrong', file, '--reason', 'r']);
   assert.equal(refused.exitCode, 1);
@@ -80,7 +80,7 @@ test('a folder of rules is pulled and pushed, and only changed rules are written
   assert.deepEqual([json.written, json.unchanged], [[{ id: 'pulled', version: 2 }], readdirSync(rules).length - 1]);
 });
 
-test('a rule is checked against an app without a system, and decides about a situation', async () => {
+test('without a running system, a rule is checked against an app, and the decision of the rule about a situation is printed', async () => {
   const rule = { ...declined, condition: 'order.currency == "EUR"' };
   const good = await redress(['rule', 'test', fileWith('good.json', rule), app, '--json']);
   assert.deepEqual([good.exitCode, good.json], [0, { fits: true, problems: [] }]);

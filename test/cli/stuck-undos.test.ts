@@ -106,7 +106,7 @@ describe('F-153: an order whose undo keeps failing, at the command line', () => 
     assert.equal((await history('--json')).err, '');
   });
 
-  test('shows the time of its fault while it is blocked, and the marks by hand at its end', async () => {
+  test('shows the time of its fault while it is blocked and, at its end, the steps that a person has marked as undone', async () => {
     const blocked = (await run('order', 'get', await system.order('card'))).out;
     assert.match(blocked, /^fault +AddressInvalid at order\/label \(No label\.\), \d{4}-[\d-]+T[\d:]+Z$/m);
     const orderId = await stuck();
@@ -116,7 +116,7 @@ describe('F-153: an order whose undo keeps failing, at the command line', () => 
     assert.match(out, /^undo +2 undone, 1 by hand \(order\/ship\)$/m);
   });
 
-  test('proposes `resume` after a mark during its suspension, and `watch` shows the undo as done by hand', async () => {
+  test('proposes `resume` after a person has marked the undo as done during a suspension, and `watch` shows the undo as done by hand', async () => {
     const orderId = await stuck();
     await instruct('suspend', orderId);
     const marked = await instruct('mark-compensated', orderId, '--yes');

@@ -57,7 +57,7 @@ describe('tasks at the command line', () => {
     assert.deepEqual(await task(), before);
   });
 
-  test('F-60, F-153: a person resolves the task, the order completes, and the task says that it has passed', async () => {
+  test('F-60, F-153: a person resolves the task, the order completes, and the task says that the resolution has passed', async () => {
     declined.delete('empty');
     const { exitCode, err } = await resolve('resubmit');
     const wanted = `Accepted. To follow the order: redress order watch ${blocked}\nTo see later whether it helped: redress task show tsk_`;

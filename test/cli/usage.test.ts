@@ -59,7 +59,7 @@ describe('usage errors', () => {
     assert.match(err, /^redress: Expected the name of an app, because this folder has an app\.ts\. Run redress start app\.ts\.\n/);
   });
 
-  test('the help of a command says which options it needs, and which kinds of instructions there are', async () => {
+  test('the help of a command says which options are required, and which kinds of instructions exist', async () => {
     assert.match(
       (await redress(['order', 'skip', '--help'])).out,
       /--reason <text> +why; kept in the history of the order \(required, but\s+not with --dry-run\)/,
@@ -68,13 +68,13 @@ describe('usage errors', () => {
     assert.match((await redress(['bulk', 'preview', '--help'])).out, /kind of the instruction: resubmit, skip,[\s\S]*acknowledge/);
   });
 
-  test('an input that is not JSON is named', async () => {
+  test('the message about a file that is not JSON names the file', async () => {
     const { exitCode, err } = await redress(['order', 'submit', '-'], { input: 'item: tea' });
     assert.equal(exitCode, 2);
     assert.match(err, /Standard input is not JSON/);
   });
 
-  test('an invalid variable is named with its allowed values', async () => {
+  test('the message about an invalid environment variable names its allowed values', async () => {
     const { exitCode, err } = await redress(['order', 'list'], { environment: { PORT: 'three' } });
     assert.equal(exitCode, 2);
     assert.match(err, /PORT=three/);

@@ -148,7 +148,7 @@ describe('the help of a command', () => {
     assert.match((await redress(['token', '--help'])).out, /\(default:\s+12h\)/);
   });
 
-  test('each command and each group has a sentence of its own', async () => {
+  test('each command and each group of commands is described in a sentence of its own', async () => {
     const { out } = await redress(['--help']);
     for (const [name = '', text = ''] of out.matchAll(/^ {2}([a-z-]+) .*? {2}(\S.*)$/gm)) assert.notEqual(text.toLowerCase(), name);
     assert.match(out, /breaker +Show circuit breakers/);
@@ -189,7 +189,7 @@ describe('the words for an order', () => {
     assert.equal(durationMs(step({ status: 'Executing', requestedAt: at(1), answeredAt: at(2), closedAt: null })), undefined);
   });
 
-  test('a wait for a signal, an outage, a failing undo and work have different states', () => {
+  test('orders that wait for a signal, are in an outage, have a failing undo or are at work are shown with different states', () => {
     const states = [
       { kind: 'signal', name: 'approval', until: null },
       { kind: 'signal', name: null, until: null },

@@ -47,7 +47,7 @@ describe('a check of workflows before a deployment', () => {
     assert.match(out, /Give a changed workflow a new version/);
   });
 
-  test('compares nothing before the first start; a data folder that the user names must have a store', async (context) => {
+  test('before the first start, compares nothing with the default data folder; a data folder that the user names must have a store', async (context) => {
     const folder = folderFor(context);
     const file = join(folder, 'app.mjs');
     writeFileSync(file, appText([line('a')]));
@@ -90,7 +90,7 @@ describe('a check of workflows before a deployment', () => {
     assert.match(err, /line@1 order\/d: The agent "agent" has no operation "d"\./);
   });
 
-  test('fails without a data folder to compare with', async (context) => {
+  test('fails if the data folder that the user names is empty', async (context) => {
     const { check } = await recorded(context, [line('a')], {});
     assert.equal((await check([line('a')], '--data', folderFor(context))).exitCode, 2);
   });

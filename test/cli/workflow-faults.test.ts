@@ -39,7 +39,7 @@ test('F-163: each fault has the name under which workflows import it and the ref
   assert.ok(engine.includes('DeadlineExceeded'));
 });
 
-test('F-163: --json gives the same list', async () => {
+test('F-163: with --json, the same list of faults is printed as JSON', async () => {
   const { json } = await redress(['workflow', 'faults', orders, '--json']);
   const [{ name, version, faults }] = json.workflows;
   assert.deepEqual([name, version], ['fulfil-order', 1]);
@@ -59,7 +59,7 @@ test('F-163: --json gives the same list', async () => {
 test('F-163: a fault that a called workflow passes to its caller is shown as passed to the caller', async () => {
   const calling = fileURLToPath(new URL('../../examples/activities/call.ts', import.meta.url));
   const { out } = await redress(['workflow', 'faults', calling]);
-  assert.match(out, /^order\/.* +the caller, else an operator +a called order is undone, another one is blocked$/m);
+  assert.match(out, /^order\/.* +the caller, else an operator +an order with a caller is undone, one without is blocked$/m);
 });
 
 test('a module without a workflow is a usage error', async () => {

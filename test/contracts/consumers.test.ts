@@ -34,7 +34,7 @@ const { store: documents, publisher, database } = openEmbedded(':memory:', { clo
 after(() => database.close());
 const alerting = { documents, publisher };
 
-test('a mapping in the right state is not changed', async () => {
+test('an event source mapping that is already in the requested state is not changed', async () => {
   await consumersOf().set(['a-requests'], 'closed');
   const before = lambda.changes();
   for (let time = 0; time < 3; time++) await consumersOf().set(['a-requests'], 'closed');
@@ -57,7 +57,7 @@ test('F-108: a temporary refusal of Lambda is retried in the next pass, and repo
   assert.equal(lines.filter((line) => line.includes('failed to set consumer state')).length, 2);
 });
 
-test('F-108: a mapping that something else has enabled is disabled within a minute; it stays enabled when the channel is opened', async () => {
+test('F-108: if something else enables the mapping of a closed channel, it is disabled within a minute; opening the channel enables it', async () => {
   const clock = manualClock();
   const keeper = createChannelReconciler({ ...alerting, consumers: consumersOf(), clock, telemetry: createTelemetry({ level: 'off' }) });
   const state = closed(undefined, 'c', ['c-replies'], { by: 'olga', reason: '', now: clock.now() });

@@ -62,7 +62,7 @@ test('F-15: a lock on an order that another host holds is refused; the error nam
   });
 });
 
-test('F-16: there are exactly three policies, the default is NoRetry, and any other value is refused at the start', () => {
+test('F-16: a locked order has exactly three retry policies, the default is NoRetry, and any other value is refused at the start', () => {
   assert.deepEqual(lockPolicies, ['NoRetry', 'BasicRetry', 'AggressiveRetry']);
   assert.equal(readConfig({}).lockPolicy, 'NoRetry');
   for (const policy of lockPolicies) assert.equal(readConfig({ INSTANCE_LOCKED_ACTION: policy }).lockPolicy, policy);
@@ -103,7 +103,7 @@ it(
 
 for (const policy of ['BasicRetry', 'AggressiveRetry'] as const) {
   for (const attempt of [2, 5]) {
-    test(`F-20: with ${policy} a caller whose lock is released at attempt ${attempt} sees only success`, async () => {
+    test(`F-20: with ${policy} a caller gets a lock without an error if its holder releases it before attempt ${attempt}`, async () => {
       const { clock, take } = await openHost();
       const lease = await take('host-a');
       const attempts: number[] = [];

@@ -83,7 +83,7 @@ export function orderFiguresContract(name: string, open: () => Opened | Promise<
     assert.equal(await count(noon - minuteMs, noon + 86_400_000, 3), 3);
   });
 
-  it('a part of a list is counted without its documents', async ({ store, other }) => {
+  it('the entries of a part of a list are counted', async ({ store, other }) => {
     for (let index = 0; index < 9; index++) await store.putDocument(task(`t${index}`, lists.openTasks, noon + index), 0);
     await store.putDocument(task('done', lists.doneTasks('2026-01-01'), noon), 0);
     assert.equal(await other.countListed({ list: lists.openTasks }, 100), 9);

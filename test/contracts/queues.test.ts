@@ -46,7 +46,7 @@ channelContract('SQS on fauxqs', openSqsChannels(fauxqs));
 
 const waiting = { max: 10, visibilityMs: 30_000, waitMs: 20_000 };
 
-test('a message in one commit with a failing write still arrives', async () => {
+test('a message arrives even if another write of the same commit fails', async () => {
   const database = openDatabase(':memory:');
   const queues = sqliteQueues(database, manualClock());
   const received = queues.receive('q', waiting);
@@ -77,7 +77,7 @@ test('a message whose own send fails is not delivered', async () => {
   assert.deepEqual(await queues.depth('q'), { visible: 0, inFlight: 1, delayed: 0, oldestAgeMs: 0 });
 });
 
-test('two messages for one receiver in one commit both arrive, one from this process and one from another', async () => {
+test('two messages for one receiver both arrive, if one was sent by this process and the other by another process', async () => {
   const folder = temporaryFolder();
   const [here, there] = [openDatabase(dataFile(folder)), openDatabase(dataFile(folder))];
   const looks: (() => void)[] = [];

@@ -344,7 +344,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal(notes.filter(({ outcome }) => outcome === 'recorded').length, 1);
   });
 
-  it('X-20: keys too long to sort by that differ only at their ends stay distinct', async ({ store }) => {
+  it('X-20: two keys that are too long for a sort key, and differ only at their ends, stay distinct', async ({ store }) => {
     const long = (end: string) => intentOf(end, { idempotencyKey: `o1/${'order/'.repeat(300)}${end}` });
     assert.equal((await store.recordIntent(long('1'))).outcome, 'recorded');
     assert.equal((await store.recordIntent(long('2'))).outcome, 'recorded');

@@ -21,7 +21,7 @@ describe('a claim, rehearsed', () => {
       assert.partialDeepStrictEqual(run.output, { shipmentId: 'shipmentId', total: 1500 });
     });
 
-  test('version 2 tells the customer after the shipment instead of beside it', () => {
+  test('version 2 tells the customer after the shipment, not in parallel with it', () => {
     const slow = given(carrier.ship).takes(5);
     const story = (workflow: typeof claimCase1) => rehearse(workflow, sample('ok'), arrives, assessed, slow).story();
     assert.match(story(claimCase1), /customer\.tell ok, carrier\.ship ok/);

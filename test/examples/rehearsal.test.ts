@@ -83,7 +83,7 @@ describe('the sample workflow, rehearsed', () => {
 });
 
 describe('the sample workflow with every possible failure', () => {
-  test('it has each fault at each step', () => {
+  test('the table has a row for each fault of each step', () => {
     assert.equal(
       rehearse.every(fulfilOrder, order).table(),
       `\
@@ -110,7 +110,7 @@ Never asked for: retry/charge/undo, parallel/ship/undo.
     );
   });
 
-  test('each row shows its story', () => {
+  test('each row of the table has the story of its rehearsal', () => {
     const { rows, neverAsked } = rehearse.every(fulfilOrder, order);
     const row = rows.find(({ step }) => step === 'order/reserve/undo');
     assert.partialDeepStrictEqual(row, { fault: 'silence', after: 'CardDeclined at order/retry/charge', outcome: 'stuck', undone: [] });

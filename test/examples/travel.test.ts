@@ -70,7 +70,7 @@ describe('a journey, rehearsed', () => {
 });
 
 describe('a group, rehearsed', () => {
-  test('each traveler has an order', () => {
+  test('each traveler has an order of their own', () => {
     const { story, steps } = rehearse(bookGroup, group);
     assert.match(story(), /, book-trip > post.tell ok, book-trip ok, book-trip ok, completed$/);
     assert.equal(steps.filter(({ operation }) => operation === 'hotel.book').length, 2);
@@ -90,7 +90,7 @@ describe('a group, rehearsed', () => {
   });
 });
 
-test('every possible failure of a journey', () => {
+test('a journey ends as its workflow says with every possible failure', () => {
   const granted = given(visa).comes({ granted: true });
 
   assert.equal(

@@ -42,7 +42,7 @@ interface Known {
 
 /**
  * Keeps the values of stored credentials. Concurrent reads share one fetch. If a fetch fails, the previous value is used until a later
- * fetch succeeds. An outdated value is refused by its service alone; a missing value would stop all orders.
+ * fetch succeeds. An outdated value is at worst refused by its service; without any value, the agent could not call the service at all.
  */
 export function awsCredentials(
   places: ReadonlyMap<string, CredentialPlace>,

@@ -1,4 +1,4 @@
-/** One permission that IAM checks before it serves a call. */
+/** One permission that IAM checks before AWS serves a call. */
 export interface IamQuestion {
   /** The action: `dynamodb:PutItem`. */
   readonly action: string;
@@ -8,7 +8,7 @@ export interface IamQuestion {
   readonly partition?: string;
   /** The attributes that the call names. A read without them returns whole items. */
   readonly attributes?: readonly string[];
-  /** The call is a write that returns the whole item, also attributes that it does not name, when it succeeds or is refused. */
+  /** The call is a write whose answer, or whose refusal, contains the whole item: also the attributes that the call does not name. */
   readonly returnsAll?: true;
 }
 

@@ -25,8 +25,8 @@ interface Known {
 }
 
 /**
- * Returns keys that KMS wraps: one item for each day holds the day's key encrypted. KMS makes this key for the first order of the day.
- * Each process has KMS decrypt it at most once an hour, and not once for each order.
+ * Returns keys that KMS wraps: one item for each day holds the encrypted key of that day. KMS makes the key for the first order of the day.
+ * Each process asks KMS to decrypt the key at most once an hour, and not once for each order.
  */
 export function kmsKeys({ client, keyId, documents, clock }: KmsKeysOptions): Keys {
   const known = new Map<string, Known>();

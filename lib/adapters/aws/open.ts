@@ -84,7 +84,7 @@ export interface AwsEndpoints {
 export interface AwsOptions {
   readonly clock: Clock;
   readonly retentionMs?: number | undefined;
-  /** Counts the requests to all services but the log of the audit. */
+  /** Counts the requests to all services except for CloudWatch Logs, which gets the audit. */
   readonly meter?: Meter;
   readonly endpoints?: AwsEndpoints;
 }
@@ -176,8 +176,8 @@ function openConsumers(region: Region, queueArns: string, meter: Meter | undefin
 }
 
 /**
- * Loads the client of the logs with the first line. The client tries each call twice, with short time limits, because a person waits
- * meanwhile.
+ * Loads the client of CloudWatch Logs when the first line of the audit is written. The client tries each call twice, with short time
+ * limits, because a person waits for the call.
  */
 function openAuditLog(region: Region, group: string): AuditLog {
   let opened: ReturnType<typeof open> | undefined;

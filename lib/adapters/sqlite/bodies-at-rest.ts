@@ -2,7 +2,7 @@ import { isOpenToSenders, sourceQueueOf } from '#ports/messages';
 import { decrypted, encrypted } from '#ports/util/cipher';
 import type { LocalKeys } from './keys.ts';
 
-/** Bodies of messages as the table holds them. Senders outside the system write secrets into their messages, so those are encrypted. */
+/** Bodies of messages as the table holds them. Senders outside the system may send secrets, so their bodies are encrypted. */
 export interface BodiesAtRest {
   stored(queue: string, body: string): string;
   read(stored: string): string;

@@ -13,7 +13,7 @@ import { corrupt, damageRemedy, errcode, full, isBusy, notADatabase } from './sq
  */
 export function connect(path: string): DatabaseSync {
   try {
-    // A process that closes the database before it ends removes this file.
+    // A process that closes the database before it ends removes the file `-wal`.
     const wasLeftOpen = existsSync(`${path}-wal`);
     if (path !== ':memory:') makeFile(path);
     const connection = new (sqlite().DatabaseSync)(path, { timeout: 50 });

@@ -6,7 +6,7 @@ import type { OrderReads } from './order-reads.ts';
 const checkpointTries = 40;
 const pauseMs = 25;
 
-/** Erases the key of an order from the file: from its record, from requests that are left on queues, and from the log of writes. */
+/** Erases the key of an order from the file: from its record, from requests that are left on queues, and from the write-ahead log. */
 export function sqliteErasure(database: Database, orders: OrderReads, within: DocumentsWithin): Pick<Store, 'eraseSecrets'> {
   const update = database.prepare('UPDATE orders SET record = ? WHERE orderId = ?');
   const removeRequests = database.prepare("DELETE FROM messages WHERE queue LIKE '%-requests%' AND instr(body, ?) > 0");

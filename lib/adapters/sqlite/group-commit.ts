@@ -14,8 +14,8 @@ interface Job {
 
 const groupMax = 1000;
 /**
- * The longest random pause before a group is tried again, if another process of the same folder holds the write lock. The other process
- * does so for a few milliseconds at most.
+ * The longest random pause before a group of writes is tried again, if another process of the same folder holds the write lock. That
+ * process holds the lock for a few milliseconds at most.
  */
 const busyRetryMaxMs = 8;
 

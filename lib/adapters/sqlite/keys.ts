@@ -115,7 +115,7 @@ function writeWhole(path: string, text: string): void {
   chmodSync(path, 0o600);
 }
 
-/** A process holds the lock for one write of a small file. A lock older than this belongs to a process that crashed. */
+/** A process holds the lock for one write of a small file. A lock older than `lockMaxMs` belongs to a process that crashed. */
 const lockMaxMs = 5_000;
 const lockPollMs = 5;
 

@@ -20,7 +20,7 @@ export function sqliteListing(database: Database, most = lookedMax): Pick<Store,
   const countUnfinished = unfinishedCounter(database);
   const later = atHalfSpeed();
 
-  /** Whether the filter names an unfinished state, and so few orders are in it that a page can examine all of them. */
+  /** Whether the filter names an unfinished state, and a page can examine all orders in that state. */
   const hasFewCandidates = ({ state }: OrderFilter): boolean =>
     (state === 'Pending' || state === 'Processing') && countUnfinished(state, most + 1) <= most;
 
@@ -70,7 +70,7 @@ export function sqliteListing(database: Database, most = lookedMax): Pick<Store,
   };
 }
 
-/** Orders that are examined in one portion, before other work of the process goes on: a full page of a list that an index serves. */
+/** Orders that are examined in one portion, before other work of the process continues: a page of 100 orders, and the order after it. */
 const portionMax = 101;
 
 /**
@@ -170,7 +170,7 @@ function placesFor(
 /** Returns the SQL for a value of the head. It is NULL for an unreadable head, whose content must not be evaluated. */
 const inHead = (path: string): string => `CASE WHEN json_valid(s.head) THEN json_extract(s.head, '$.${path}') END`;
 
-/** Conditions on one order, for the filters that an index may leave to it. */
+/** Conditions on one order, for the filters that the index of a list does not serve. */
 const checked = {
   client: 'o.client = ?',
   reference: 'o.reference IS ?',

@@ -47,8 +47,8 @@ async function awayNow(cli: Cli): Promise<readonly string[]> {
 }
 
 /**
- * Whether an announcement repeats an earlier one for a person. `Workflow Terminated` says for subscribers that no handler took a fault; the
- * same write announces `Order In Error` under the id before the slash.
+ * Whether an announcement tells a person nothing new. `Workflow Terminated` tells subscribers that no handler took a fault; the same write
+ * announces `Order In Error` under the id before the slash. `blocked` collects the ids of `Order In Error`.
  */
 function repeats({ detailType, detail: { id } }: Published, blocked: Set<unknown>): boolean {
   if (detailType === 'Order In Error') blocked.add(id);

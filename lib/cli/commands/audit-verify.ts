@@ -17,7 +17,8 @@ interface DayView {
 export const auditVerify: CliCommand<{ expect?: string }> = {
   name: 'audit verify',
   summary: 'Compare the audit with its daily digests',
-  declare: (command) => command.option('--expect <hash>', 'a digest that must be among them, such as one from the log', textOption),
+  declare: (command) =>
+    command.option('--expect <hash>', 'a digest that must be among the daily digests, such as one from the log', textOption),
 
   async run(cli, { expect }) {
     const days = await listed<DayView>(await cli.api('operator'), '/audit/days');
@@ -36,7 +37,7 @@ export const auditVerify: CliCommand<{ expect?: string }> = {
         const summary = `${entries} entries of ${days.length} days, from ${from?.day} to ${until.day}. Last digest: ${until.hash}`;
         return [
           ...(rows.length > 0 ? [table(['day', 'problem', 'entry'], rows, cli.paint)] : []),
-          ...(isMissing ? [`The digest ${printable(expect)} is not among them.\n`] : []),
+          ...(isMissing ? [`The digest ${printable(expect)} is not among the daily digests.\n`] : []),
           `${misfits.length === 0 && !isMissing ? 'The audit fits its digests' : 'The audit does not fit its digests'}: ${summary}\n`,
         ].join('');
       },

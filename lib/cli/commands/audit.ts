@@ -69,7 +69,7 @@ const tasksMax = 200;
 const resolvedTasks = (api: Api, target: string | undefined): Promise<readonly TaskView[]> =>
   listed<TaskView>(api, '/tasks', { state: 'resolved', ...(target?.startsWith('ord_') ? { orderId: target } : {}) }, tasksMax);
 
-/** The audit and the task record the same instruction within this time of each other. */
+/** The longest time between the entry of the audit and the resolution of the task, if both record the same instruction. */
 const sameMs = 10_000;
 
 /** Returns whether an instruction has helped, according to the task that it has resolved; empty without such a task. */

@@ -50,13 +50,13 @@ export const bulkPreview: CliCommand<Options> = {
       .option('--ids <id...>', 'only these orders')
       .option('--fields <json>', 'fields of the instruction: JSON such as {"answer": {"$cel": "order.sku"}}, @file, or @-', textOption)
       .option('--solution <id>', 'a solution in place of an instruction', textOption)
-      .option('--parameter <name=value>', 'a value for a place of the solution, or {"$cel": "…"} over each order', parameterOption)
-      .option('--same-for-all', 'each order may get the same literal value')
+      .option('--parameter <name=value>', 'a value for a place of the solution; {"$cel": "…"} is evaluated for each order', parameterOption)
+      .option('--same-for-all', 'allow a literal value, which is then the same for each order')
       .option('--rate <number>', 'orders a second', wholeOption(1, 100), 10)
       .option('--canary <number>', 'pause after so many orders', wholeOption(1, 100_000))
       .option('--stop-after <number>', 'stop when so many orders have failed; default: never', wholeOption(1, 100_000))
-      .option('--continues <id>', 'the bulk run whose untouched orders these are', textOption)
-      .option('--key <text>', 'idempotency key: the same key leads to the same run', textOption)
+      .option('--continues <id>', 'an earlier bulk run that did not reach these orders', textOption)
+      .option('--key <text>', 'idempotency key: the same key leads to the same bulk run', textOption)
       .addHelpText('after', () => `\n${fieldsHelp()}`),
 
   async run(cli, { reason, fields, solution, parameter, sameForAll, rate, canary, stopAfter, continues, key, ...given }, [kind = '']) {

@@ -11,7 +11,7 @@ export const channelConsume: CliCommand<{ idle: number }> = {
     command
       .argument('<app>', 'module with an app from defineApp as default export')
       .argument('<consumer>', 'consumer of the app: expenses')
-      .option('--idle <seconds>', 'time without a message after which it ends', secondsOption, 0.5),
+      .option('--idle <seconds>', 'the command ends after this time without a message', secondsOption, 0.5),
 
   async run(cli, { idle }, [path = '', consumer = '']) {
     const app = await importApp(path);

@@ -13,7 +13,7 @@ interface Options {
   reason: string;
 }
 
-/** Registers a client, or replaces the registration that it has just read. A concurrent change by another admin is refused. */
+/** Registers a client, or replaces its registration. The API refuses the write if another admin has changed the registration meanwhile. */
 export const clientPut: CliCommand<Options> = {
   name: 'client put',
   summary: "Replace a client's queues, senders and app clients",

@@ -7,6 +7,7 @@ import { printable } from '#cli/text';
 interface WholeMessage extends MessageView {
   readonly attempts: readonly { readonly at: Time; readonly error: string }[];
   readonly body: unknown;
+  /** Describes a message that is not JSON, and so has no `body`; null for any other message. */
   readonly text: string | null;
 }
 

@@ -24,9 +24,9 @@ export const exceptionGroup: CliCommand<Options> = {
   summary: 'Mute alike exceptions, or note a text and a ticket',
   declare: (command) =>
     command
-      .argument('<fingerprint>', 'their fingerprint: exception groups shows it')
-      .option('--mute <span>', 'nobody hears of them for this time: 2h, 3d', spanOption)
-      .option('--unmute', 'people hear of them again')
+      .argument('<fingerprint>', 'fingerprint of the exceptions: exception groups shows it')
+      .option('--mute <span>', 'send nobody messages about these exceptions for this time: 2h, 3d', spanOption)
+      .option('--unmute', 'send people messages about these exceptions again')
       .option('--note <text>', 'what people should know; "" removes it')
       .option('--ticket <url>', 'the address of a ticket; "" removes it')
       .option('--reason <text>', 'why; kept in the audit', textOption),

@@ -41,7 +41,7 @@ export const exceptionList: CliCommand<Options> = {
       .option('--type <name>', 'only exceptions of this fault type: CardDeclined', textOption)
       .option('--workflow <name>', 'only exceptions of this workflow', textOption)
       .option('--step <path>', 'only exceptions of this step of the workflow: order/charge', textOption)
-      .option('--fingerprint <text>', 'only exceptions like these: exception groups shows the fingerprints', textOption)
+      .option('--fingerprint <text>', 'only exceptions with this fingerprint: exception groups shows it', textOption)
       .addOption(new Option('--state <state>', 'only exceptions in this state').choices(['open', 'handled']))
       .addOption(new Option('--tag <tag>', 'only exceptions with this tag').choices(faultTags))
       .option(

@@ -22,7 +22,7 @@ interface Options {
   readonly reason: string;
 }
 
-/** Writes a group of people, or replaces the one that it has just read. A concurrent change by another admin is refused. */
+/** Writes or replaces a group of people. The API refuses the write if another admin has changed the group meanwhile. */
 export const groupPut: CliCommand<Options> = {
   name: 'group put',
   summary: "Replace a group's members and destinations",
@@ -31,7 +31,7 @@ export const groupPut: CliCommand<Options> = {
       .argument('<name>', 'the name of the group, as in people.group of a workflow')
       .option('--member <sub...>', 'the people, by the sub of their tokens', [])
       .option('--webhook <url...>', 'addresses that get its messages; NOTIFY_HOSTS must name their hosts', [])
-      .option('--credential <name>', 'the credential whose secret signs for these addresses', textOption, 'NOTIFY_SECRET')
+      .option('--credential <name>', 'the credential whose secret signs the messages to these addresses', textOption, 'NOTIFY_SECRET')
       .option('--topic <arn...>', 'topics of SNS that get its messages', [])
       .option('--mute <span>', 'the group gets no message for this time: 2h, 3d', spanOption)
       .option('--unmute', 'the group gets messages again')

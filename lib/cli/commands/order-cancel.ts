@@ -11,7 +11,7 @@ interface Options extends InstructionOptions {
   path?: string;
 }
 
-/** Creates a command that cancels an order or gives it an instruction. */
+/** Creates a command for an instruction. A single cancellation uses a call of its own, because it needs no ETag. */
 const ending = (
   name: string,
   summary: string,
@@ -22,13 +22,13 @@ const ending = (
   summary,
   declare: (command) => more(declareInstruction(command)),
 
-  async run(cli, { path: step, ...options }, [id = '']) {
+  async run(cli, { path: place, ...options }, [id = '']) {
     const { dryRun, yes } = options;
-    const instruction = { kind, ...(step === undefined ? {} : { path: step }) };
+    const instruction = { kind, ...(place === undefined ? {} : { path: place }) };
     if (kind !== 'cancel' || dryRun || options.all) return giveInstruction(cli, id, instruction, options);
     assertOneOrMany(id, options);
     const reason = reasonFor(options);
-    // A cancellation needs no ETag: it holds however far the order has come.
+    // A cancellation is right however far the order has come, so it is sent without the ETag of a view.
     const api = await cli.api('operator');
     const path = orderPath(await resolveOrderId(api, id));
     const checked = async () =>
@@ -45,7 +45,7 @@ export const orderCancel = ending('cancel', 'Cancel an order: undo its completed
 export const orderCompensate = ending('compensate', 'Undo the steps of an order in Error, or of one scope', 'compensate', (command) =>
   command.option(
     '--path <scope>',
-    'an open scope around the failed step, behind which the order goes on; default: the whole order',
+    'an open scope around the failed step, after which the order continues; default: the whole order',
     textOption,
   ),
 );

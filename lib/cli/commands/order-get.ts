@@ -39,7 +39,7 @@ export const orderGet: CliCommand = {
   },
 };
 
-/** The fingerprint that an exception shares with those like it, and its time. */
+/** The time of an exception, and its fingerprint, which alike exceptions share. */
 interface Alike extends ExceptionTags {
   readonly at: Time;
   readonly fingerprint: string;

@@ -48,7 +48,8 @@ const instructing = ({ kind, summary, sendsData, options = (command) => command,
   },
 });
 
-const withPath = (command: Command): Command => command.option('--path <path>', 'the activity; optional where one is blocked', textOption);
+const withPath = (command: Command): Command =>
+  command.option('--path <path>', 'the activity; default: the one at which the order is blocked', textOption);
 const pathOf = ({ path }: Options): object => (path === undefined ? {} : { path });
 
 const orderSkip = instructing({
@@ -78,17 +79,22 @@ const orderResumeAt = instructing({
     command
       .requiredOption(
         '--path <path>',
-        'an activity outside every parallel and loop; a branch around it was taken, and a handler around it is running',
+        'an activity outside every parallel and loop; if it is in a branch, the branch was taken; if in a handler, the handler is running',
         textOption,
       )
-      .option('--no-undo', 'what was done since stays done, and is not requested again'),
+      .option('--no-undo', 'steps that were done since that activity stay done, and are not requested again'),
   fields: ({ path, undo = true }) => ({ path, undoBetween: undo }),
 });
 
 const orderRecover = instructing({
   kind: 'recover',
-  summary: 'Undo what depends on a step, and tell its readers',
-  options: (command) => command.option('--path <path>', 'the activity at which the order goes on; default: the whole order', textOption),
+  summary: 'Undo what depends on a step, and notify its readers',
+  options: (command) =>
+    command.option(
+      '--path <path>',
+      'the activity whose affected scope is undone, and at which the order continues; default: the whole order',
+      textOption,
+    ),
   fields: pathOf,
 });
 
@@ -107,8 +113,8 @@ const orderRestart = instructing({
     command
       .option('--data <json>', 'body of the new order: JSON, @file, or @- for standard input')
       .option('--version <number>', 'version of its workflow', wholeOption(1, 1_000_000))
-      .option('--undo-first', 'undo everything before')
-      .option('--keep-effects', 'effects may stay, although the new order does them again'),
+      .option('--undo-first', 'undo the whole order first')
+      .option('--keep-effects', 'allow effects that stay, although the new order has them again'),
   fields: async ({ data, version, undoFirst, keepEffects }, terminal) => ({
     ...(data === undefined ? {} : { order: await readData(data, terminal) }),
     ...(version === undefined ? {} : { version }),
@@ -128,7 +134,7 @@ const orderAmend = instructing({
       .option('--retries <number>', 'further runs of that retry', wholeOption(0, 1000))
       .option('--interval <seconds>', 'seconds between its runs', secondsOption)
       .option('--set <name=json...>', 'variables')
-      .option('--handle <fault=workflow...>', 'have a workflow handle such faults; the failed step is requested again after it'),
+      .option('--handle <fault=workflow...>', 'have a workflow handle faults of this type; after it, the failed step is requested again'),
   fields: ({ endBy, maxFailures, path, retries, interval, set, handle }) => ({
     ...(endBy === undefined ? {} : { endBy }),
     ...(maxFailures === undefined ? {} : { maxFailures }),
@@ -171,8 +177,8 @@ const orderHandle = instructing({
   summary: 'Have a workflow handle exceptions of a finished order',
   options: (command) =>
     command
-      .requiredOption('--workflow <name>', 'it begins as an order of its own for each open exception', textOption)
-      .option('--version <number>', 'its version', wholeOption(1, 1_000_000)),
+      .requiredOption('--workflow <name>', 'the workflow that handles each open exception, as an order of its own', textOption)
+      .option('--version <number>', 'version of that workflow', wholeOption(1, 1_000_000)),
   fields: ({ workflow, version }) => ({ workflow, ...(version === undefined ? {} : { version }) }),
 });
 

@@ -28,7 +28,7 @@ export const orderLock: CliCommand<{ reason: string; for: number }> = {
 
 export const orderUnlock: CliCommand<object> = {
   name: 'order unlock',
-  summary: 'End your lock of an order, and apply the kept messages',
+  summary: 'End your lock of an order, and apply the messages kept meanwhile',
   declare: (command) => command.argument('<id>', 'order id, or its beginning'),
 
   async run(cli, _, [id = '']) {

@@ -21,7 +21,7 @@ export const orderReplaceInput: CliCommand<Options> = {
   sendsData: true,
   declare: (command) =>
     declareInstruction(command)
-      .option('--path <path>', 'the activity; optional where one is blocked', textOption)
+      .option('--path <path>', 'the activity; default: the one at which the order is blocked', textOption)
       .option(
         '--set <place=value...>',
         'change these places of the present input: address.postalCode=10115, items.0.sku=tea, or with JSON pointers; a value is JSON, or else text; where there is text now, it stays text: 10115 becomes "10115"',

@@ -6,6 +6,7 @@ import { reasonFor } from '#cli/options';
 import { type OrderView, onlyStuck, orderPath, resolveOrderId, type Time } from '#cli/orders';
 import { printable, spanText } from '#cli/text';
 
+/** The part of a dry run's answer that only these two instructions have. */
 interface Plan {
   readonly requests?: readonly { readonly path: string }[];
   readonly completeBy?: Time | null;

@@ -8,7 +8,7 @@ import { systemClock } from '#ports/clock';
 import type { Received } from '#ports/queues';
 import { jsonIn } from '#ports/util/json';
 
-/** Whether the system itself consumes a queue. A message that this command received would be lost for the system. */
+/** Whether the system itself consumes a queue. The system would never get a message that this command has deleted from it. */
 const isConsumedBySystem = (queue: string): boolean =>
   /-(requests|replies|messages|dead)$/.test(queue) || queue === 'wake-ups' || queue === 'submissions';
 

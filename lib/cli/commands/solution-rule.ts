@@ -11,14 +11,18 @@ interface Options {
   readonly days: number;
 }
 
-/** Prints the definition of a rule that does what a solution does, and compares it with the past. Nothing is written. */
+/** Prints the definition of a rule that does what a solution does, and back-tests the rule. Nothing is stored. */
 export const solutionRule: CliCommand<Options> = {
   name: 'solution rule',
   summary: 'Make a rule from a solution, and back-test it',
   declare: (command) =>
     command
       .argument('<id>', 'solution id')
-      .option('--parameter <name=value>', 'a value for a place, or {"$cel": "…"} over each order; may be given again', parameterOption)
+      .option(
+        '--parameter <name=value>',
+        'a value for a place; {"$cel": "…"} is evaluated for each order; may be given again',
+        parameterOption,
+      )
       .option('--days <number>', 'back-test on the exceptions of the last days', wholeOption(1, backTestLimits.daysMax), 7),
 
   async run(cli, { parameter, days }, [id = '']) {

@@ -16,7 +16,7 @@ export const start: CliCommand<{ port?: number; data?: string; samples: boolean;
       .option('--quiet', 'print no lines about orders'),
 
   async run({ config }, { port = config.port, data = config.dataFolder, samples, quiet }, [app]) {
-    // The sample app has none of the workflows of this folder, so their orders would not continue.
+    // The sample app has none of the workflows of this folder, so orders of these workflows would not continue.
     if (app === undefined && existsSync('app.ts'))
       throw new UsageError('Expected the name of an app, because this folder has an app.ts. Run redress start app.ts.');
     // `bin/local.ts`, which also runs for `npm start`, reads its settings from the environment.

@@ -39,7 +39,7 @@ export const taskAssign = acting({
   options: (command) =>
     command
       .option('--to <sub>', 'the person, who has then claimed it', textOption)
-      .option('--group <name>', 'the group; without a person, the task is open to it', textOption),
+      .option('--group <name>', 'the group; without --to, the task is open to all people of the group', textOption),
   body({ to, group }) {
     if (to === undefined && group === undefined) throw new UsageError('Give a person with --to, or a group with --group.');
     return { ...(to === undefined ? {} : { assignee: to }), ...(group === undefined ? {} : { group }) };

@@ -30,17 +30,16 @@ export const taskList: CliCommand<Options> = {
       .option('--group <name>', 'only tasks of this group; mine: of the groups in your token', textOption)
       .option('--workflow <name>', 'only tasks of this workflow', textOption)
       .addOption(new Option('--kind <kind>', 'only tasks of this kind').choices(taskKinds))
-      .option('--fingerprint <text>', 'only tasks of exceptions like these', textOption)
+      .option('--fingerprint <text>', 'only tasks of exceptions with this fingerprint', textOption)
       .option('--order <id>', 'only tasks of this order: its id, or the beginning of it', textOption)
       .option('--overdue', 'only tasks whose time is over')
       .option('--limit <number>', 'most tasks', wholeOption(1, 100_000), 100),
 
   async run(cli, { limit, order, overdue, mine, assignee, state, group, workflow, kind, fingerprint }) {
     const person = mine ? 'me' : assignee;
-    const late = overdue ? 'true' : undefined;
     const api = await cli.api('viewer');
     const orderId = order === undefined ? undefined : await resolveOrderId(api, order);
-    const filter = { state, assignee: person, group, workflow, kind, fingerprint, orderId, overdue: late };
+    const filter = { state, assignee: person, group, workflow, kind, fingerprint, orderId, overdue: overdue ? 'true' : undefined };
     const items = await listed<TaskView>(api, '/tasks', filter, limit);
     cli.print({ items }, () => tasksText(items, cli));
     if (!cli.json && items.length === 0) cli.terminal.say('No tasks match.');

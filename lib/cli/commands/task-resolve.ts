@@ -28,9 +28,9 @@ export const taskResolve: CliCommand<Options> = {
       .option('--solution <id>', 'a solution in place of an instruction; task show suggests some', textOption)
       .option('--parameter <name=value>', 'a value for a place of the solution; may be given again', parameterOption)
       .option('--save-as <name>', 'keep the instruction as a solution, without the values of this order', textOption)
-      .option('--applies-when <cel>', 'where --save-as is suggested: exception.type == "CardDeclined"', textOption)
+      .option('--applies-when <cel>', 'the tasks for which the kept solution is suggested: exception.type == "CardDeclined"', textOption)
       .option('--dry-run', 'show the check without changing anything')
-      .option('--yes', 'do not ask before what cannot be taken back')
+      .option('--yes', 'do not ask before a resolution that cannot be taken back')
       .addHelpText('after', () => `\n${fieldsHelp()}`),
 
   async run(cli, { saveAs, appliesWhen, ...options }, [id = '', given = '']) {
@@ -59,7 +59,7 @@ export const taskResolve: CliCommand<Options> = {
   },
 };
 
-/** Resolves the task of a destination of messages, or shows the check of that. Such a task has no order, and so no ETag. */
+/** Resolves the task of a destination of messages, or shows the check of the resolution. Such a task has no order, and so no ETag. */
 async function ofDestination(
   cli: Cli,
   { api, path, body }: { readonly api: Api; readonly path: string; readonly body: object },

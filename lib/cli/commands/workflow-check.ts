@@ -24,7 +24,8 @@ export const workflowCheck: CliCommand<WorkflowOptions> = {
     // Rejects with all problems, as the start of the app does.
     if (app) loadDefinitions(app);
     const checks = await cli.withStore((store) => checkDefinitions(workflows, store, ordersShown + 1)).catch(withoutStore(cli, workflows));
-    // On AWS, a start refuses every change, because it does not search for unfinished orders (decision 21). This check refuses it, too.
+    // On AWS, a start refuses every change, because it does not search for unfinished orders (decision 21). So this check refuses
+    // every change, too.
     const isRefused = ({ found, orders }: VersionCheck) => orders.length > 0 || (found === 'changed' && cli.config.adapters === 'aws');
     const refused = checks.filter(isRefused);
     cli.print({ workflows: checks.map((check) => ({ ...viewOf(check), fits: !isRefused(check) })) }, () => {

@@ -45,7 +45,7 @@ function linesOf(faults: readonly FaultPath[]): readonly Line[] {
   });
 }
 
-/** Returns the name of an engine fault as workflows import it, and for `DeadlineExceeded` the one of two cases that it stands for. */
+/** Returns the name of an engine fault as workflows import it. `DeadlineExceeded` has two cases, so its name says which one. */
 function engineName({ fault }: FaultPath): string {
   if (fault === silence) return 'DeadlineExceeded (no answer)';
   return fault === engineFaults.deadlineExceeded ? 'DeadlineExceeded (time limit)' : shortType(fault);
@@ -75,7 +75,7 @@ function takerText({ end, origin }: FaultPath): string {
 function thenText(end: FaultEnd): string {
   switch (end.kind) {
     case 'operator':
-      return end.toCaller ? 'a called order is undone, another one is blocked' : 'the order is blocked';
+      return end.toCaller ? 'an order with a caller is undone, one without is blocked' : 'the order is blocked';
     case 'waits':
       return 'the step is requested again after long waits';
     case 'undone':

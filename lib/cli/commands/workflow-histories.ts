@@ -23,7 +23,7 @@ interface PageView {
 /** The largest number of orders that are shown of those that do not fit. `--json` has all. */
 const shownMax = 100;
 
-/** Counts the stored orders of other versions that would have the same history on this version, and says why the others differ. */
+/** Counts the stored orders of other versions that would have the same history on this version, and says why the others would not. */
 export const workflowHistories: CliCommand<Options> = {
   name: 'workflow histories',
   summary: 'Compare the histories of stored orders with a version',

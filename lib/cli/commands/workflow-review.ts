@@ -6,6 +6,7 @@ interface Options {
   readonly limit: number;
 }
 
+/** An instruction with which people resolved exceptions of a cluster, and how often it was used and has passed. */
 interface WayView {
   readonly instruction: { readonly kind: string };
   readonly used: number;

@@ -27,7 +27,7 @@ interface StepView {
 
 const workflowsMax = 10_000;
 
-/** Lists the workflows of a running system with the live orders of each version. */
+/** Lists the workflows of a running system with the number of unfinished orders of each version. */
 export const workflowList: CliCommand = {
   name: 'workflow list',
   summary: 'List the workflows of a running system, with the unfinished orders of each version',

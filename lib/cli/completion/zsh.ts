@@ -1,6 +1,6 @@
 import { optionsWithValue, type Place, quoted, type Word } from './words.ts';
 
-/** Returns the completion script for zsh: to source, or as the file \`_redress\` in a folder of \`fpath\`. */
+/** Returns the completion script for zsh: to source, or as the file `_redress` in a folder of `fpath`. */
 export const zshScript = (places: readonly Place[]): string => `#compdef redress
 # To load it: source <(redress completion zsh)
 _redress() {

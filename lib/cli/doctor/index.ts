@@ -6,13 +6,13 @@ import { channels, tasks } from './work.ts';
 
 export type { Finding } from './finding.ts';
 
-/** The checks that need no answer of the system. */
+/** The checks that need no token. */
 const ofMachine: readonly Examine[] = [node, keyFiles, store, certificate, health];
 
 /** The checks of an operator, which need a token. */
 const ofWork: { readonly [what: string]: Examine } = { channels, tasks };
 
-/** Makes all checks. What cannot be examined because of an earlier finding is skipped. */
+/** Makes all checks, and skips those that an earlier finding makes impossible. */
 export async function examineAll(cli: Cli): Promise<readonly Finding[]> {
   const findings = (await Promise.all(ofMachine.map((examine) => examine(cli)))).flat();
   if (findings.some(({ what, state }) => what === 'system' && state === 'failed'))

@@ -5,7 +5,7 @@ import { MissingStoreError } from '#cli/data';
 import { SetupError } from '#ports/errors';
 import { type Examine, failed, ok, skipped, warning } from './finding.ts';
 
-/** The version of Node that runs this. `bin/redress.js` looks for another one if this one is too old. */
+/** The version of Node that runs this. If that version is too old, `bin/redress.js` looks for a newer Node. */
 export const node: Examine = () => {
   const { node: version } = process.versions;
   const [major = 0, minor = 0] = version.split('.').map(Number);
@@ -17,7 +17,7 @@ export const node: Examine = () => {
   ];
 };
 
-/** The files of the data folder that hold keys. Others may not read them. */
+/** The files of the data folder that hold keys. No other user of the machine may read them. */
 export const keyFiles: Examine = ({ dataFolder, url, givenToken }) => {
   const files = ['issuer.json', 'keys.json'].map((name) => join(dataFolder, name)).filter((path) => existsSync(path));
   if (files.length === 0) {

@@ -9,7 +9,7 @@ import { type Examine, type Finding, failed, ok, skipped, warning } from './find
 
 /** The largest difference between two clocks that agree. Tokens, leases and deadlines need clocks that agree. */
 const clocksApartMsMax = 30_000;
-/** A token that ends within `expirySoonMs` gets a warning, and a certificate that ends within `renewalMs`. */
+/** A token that expires within `expirySoonMs` gets a warning, and so does a certificate that expires within `renewalMs`. */
 const expirySoonMs = 15 * 60_000;
 const renewalMs = 14 * 86_400_000;
 const connectMs = 5_000;
@@ -28,7 +28,7 @@ export const health: Examine = async ({ url }) => {
   }
 };
 
-/** Compares the clocks. `apartMs`: how far the clock of the system is ahead; its answer has whole seconds. */
+/** Compares the clocks. `apartMs`: how far the clock of the system is ahead. The system answers with whole seconds. */
 function clockFinding(apartMs: number): Finding {
   if (Math.abs(apartMs) <= clocksApartMsMax) return ok('clock', 'agrees with the clock of the system.');
   const direction = apartMs > 0 ? 'behind' : 'ahead of';

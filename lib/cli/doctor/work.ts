@@ -4,7 +4,7 @@ import type { TaskView } from '#cli/tasks';
 import { spanText } from '#cli/text';
 import { type Examine, type Finding, ok, warning } from './finding.ts';
 
-/** A message that waits longer for an open channel shows that nothing consumes its queue. */
+/** A message that waits longer than this shows that nothing consumes its queue, if the channel is open and its service is available. */
 const waitingMsMax = 5 * 60_000;
 
 /** Closed channels, services that are away, dead letters, and messages that nobody takes. */
@@ -44,7 +44,7 @@ const countedMax = 100;
 
 /** Tasks whose time is over. */
 export const tasks: Examine = async (cli) => {
-  const late = await listed<TaskView>(await cli.api('viewer'), '/tasks', { overdue: 'true' }, countedMax);
-  const count = late.length === countedMax ? `${countedMax} or more` : String(late.length);
-  return [late.length === 0 ? ok('tasks', 'None is overdue.') : warning('tasks', `${count} overdue.`, 'redress task list --overdue')];
+  const overdue = await listed<TaskView>(await cli.api('viewer'), '/tasks', { overdue: 'true' }, countedMax);
+  const count = overdue.length === countedMax ? `${countedMax} or more` : String(overdue.length);
+  return [overdue.length === 0 ? ok('tasks', 'None is overdue.') : warning('tasks', `${count} overdue.`, 'redress task list --overdue')];
 };

@@ -52,7 +52,7 @@ const named = (name: string, status: number) =>
 
 const isUnavailable = (fatal: boolean) => (error: unknown) => error instanceof StoreUnavailableError && error.fatal === fatal;
 
-test('conditions are readable data', () => {
+test('the condition of a write is plain data, which a test can compare', () => {
   assert.deepEqual(conditionInput(fencedBy({ epoch: 2, rev: 7 })), {
     ConditionExpression: '#epoch = :loadedEpoch AND #rev = :loadedRev',
     ExpressionAttributeNames: { '#epoch': 'epoch', '#rev': 'rev' },
@@ -62,7 +62,7 @@ test('conditions are readable data', () => {
   assert.equal(anyOf(absent, expiredBy(5)).expression, '(attribute_not_exists(#pk)) OR (#expiresAt < :nowSeconds)');
 });
 
-test('an item has no empty attributes', () => {
+test('the item of a state leaves out null, false and empty lists', () => {
   const item = stateItem(stateRecord('o1', { nextDueAt: null, nextDueFor: null }));
   assert.deepEqual(
     Object.entries(item).filter(([, value]) => value === null || value === undefined || value === '[]' || value === false),

@@ -50,7 +50,7 @@ test('every call is counted with its service, its operation, its role and its or
   );
 });
 
-test('units are those of the table and of its indexes', async () => {
+test('the counted write units are those of the table and of its indexes together', async () => {
   const { store, meter } = await open();
   const state = stateRecord('o1');
   await store.create(orderRecord('o1'), state, alone);

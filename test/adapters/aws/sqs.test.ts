@@ -140,7 +140,7 @@ test('a queue URL never decides the endpoint of a request', async () => {
   assert.deepEqual([...hosts], [fauxqs.endpoint]);
 });
 
-test('delays are whole seconds, rounded up, and at most fifteen minutes; a group is for fair queues', async () => {
+test('delays are whole seconds, rounded up, and at most fifteen minutes; the group of a message becomes a valid MessageGroupId', async () => {
   const { queues, sqs } = await open();
   const entries = watchEntries(sqs);
   await queues.send([

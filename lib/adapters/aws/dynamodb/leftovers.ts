@@ -29,9 +29,9 @@ import { setIf } from './update-if.ts';
  * - Each item stores the rev for which its expiry was set, so that a delayed process cannot set an older one.
  */
 export interface Leftovers {
-  /** Gives all records the expiry of the state at this rev, and the same to finished orders that it called. */
+  /** Gives the other records of the order, and the finished orders that it called, the expiry that its state has at this rev. */
   expire(orderId: string, rev: number, expiresAt: number): Promise<void>;
-  /** Gives a finished called order, with all its records, an expiry, because its caller keeps it no longer. */
+  /** Gives a finished called order, with all its records, an expiry, because its caller no longer keeps the called order. */
   release(orderId: string, expiresAt: number): Promise<void>;
   /**
    * Removes the expiry of all records, for the state of this rev. Resolves to false if a record is gone, or has an expiry that was set for
@@ -70,7 +70,7 @@ export function leftoversIn({ table, withRetries }: StoreContext): Leftovers {
     async release(orderId, expiresAt) {
       const key = keys.state(orderId);
       const { rev, processState, worklist } = (await withRetries(() => get(table, key, ['rev', 'processState', 'worklist']))) ?? {};
-      // A called order that still runs finds at its own end that its caller keeps it no longer.
+      // A called order that is not finished finds at its own end that its caller no longer keeps it.
       if (typeof rev !== 'number' || processState !== 'Processed' || worklist !== undefined) return;
       await trySet(key, { set: { expiresAt } }, allOf(atRev(rev), withoutExpiry));
       const ended = Number((await withRetries(() => get(table, key, ['expiresAt'])))?.['expiresAt']);

@@ -51,8 +51,8 @@ export function dynamoDbCreation(context: StoreContext): Pick<Store, 'create'> {
 }
 
 /**
- * Writes both records, or returns the ones that exist. Records of an expired order are replaced: `expired` is its submission, whose
- * other records were discarded.
+ * Writes the submission and the state, or returns those that exist. The records of an expired order are replaced: `expired` is its
+ * submission, after the other records of that order were discarded.
  */
 async function putUnlessExists(context: StoreContext, created: NewOrder, expired?: Item): Promise<Existing | undefined> {
   const { table, nowSeconds, isPresent } = context;
@@ -67,7 +67,7 @@ async function putUnlessExists(context: StoreContext, created: NewOrder, expired
     const wonOrder = first ?? (await get(table, keys.order(orderId)));
     const wonState = second ?? (await get(table, keys.state(orderId)));
     if (wonOrder && isPresent(wonState)) return { order: orderOf(wonOrder), state: stateOf(wonState) };
-    // Either both records were removed meanwhile, or the retry below has lost another race.
+    // Either both records were removed meanwhile, or this is the retry below, and it has lost another race.
     if (!wonOrder || expired) throw error;
     await leftoversIn(context).discard(wonOrder, nowSeconds());
     return putUnlessExists(context, created, wonOrder);

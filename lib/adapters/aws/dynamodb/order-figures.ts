@@ -80,7 +80,7 @@ interface Range {
 /** All sort keys of ASCII characters. */
 const everyText = { from: ' ', to: '\u007f' } as const;
 
-/** Returns the earliest submission time among the oldest listed order of each state, and the order of each shard that is due first. */
+/** Returns the earliest submission time among some orders of each shard: the oldest of each listed state, and the one that is due first. */
 async function oldestIn(table: Table): Promise<number | null> {
   const { name, partition } = indexes.inError;
   const firstOf = async (index: string, attribute: string, value: string): Promise<Item | undefined> => {

@@ -34,7 +34,7 @@ export const dynamoDbOrderWrites = (context: StoreContext): Pick<Store, 'update'
   },
 });
 
-/** The attributes that a lost race of a patch returns. */
+/** The attributes that a refused patch returns. */
 const attributes = [...headProjection, 'patchId'];
 
 type FencedWrite = (expiresAt: number | undefined, when: Condition) => Promise<Answer>;

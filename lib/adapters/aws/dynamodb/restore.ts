@@ -113,8 +113,8 @@ export async function copyItems(restoring: Restoring): Promise<number> {
 }
 
 /**
- * Erases the secrets again that were erased after the backup, because the copy has brought them back: in orders, and in dead letters, which
- * it deletes. A copy never removes tombstones from the table in use. Resolves with the number of orders.
+ * Erases again the secrets that were erased after the backup, because the copy has brought them back: masks them in orders, and deletes the
+ * dead letters with them. The copy leaves all tombstones in the table in use, so none is missing. Resolves with the number of orders.
  */
 export async function eraseAgain({ client, to }: Pick<Restoring, 'client' | 'to'>): Promise<number> {
   let erased = 0;

@@ -53,8 +53,8 @@ export const deleteIf = ({ client, table }: Table, key: Key, when: Condition): P
   );
 
 /**
- * Sets and removes attributes if `when` holds. The other attributes of the item stay. A lost race is followed by a read of `attributes`,
- * if there are any: a refused write would return the whole item, and roles that may read only some attributes must not ask for that.
+ * Sets and removes attributes if `when` holds. The other attributes of the item stay. After a refusal, a read returns `attributes`, if they
+ * are given: a refused write could only return the whole item, which roles that may read some attributes alone must not request.
  */
 export async function setIf(
   { client, table }: Table,
