@@ -102,7 +102,7 @@ describe('which handler handles which fault', () => {
 
   const folder = new URL('../../examples/activities/', import.meta.url);
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.ts') && name !== 'agents.ts')) {
-    test(`F-163: for each step and fault of examples/activities/${file}, the table agrees with the engine`, async () => {
+    test(`F-163: for each step and fault of examples/activities/${file}, the fault table agrees with the engine`, async () => {
       const module = (await import(new URL(file, folder).href)) as { readonly body: Json; readonly [name: string]: unknown };
       const [definition] = Object.values(module).filter((value) => isObject(value) && 'exprVersion' in value) as unknown as [
         WorkflowDefinition,
@@ -145,7 +145,7 @@ describe('which handler handles which fault', () => {
     ],
   ];
   for (const [what, definition, failed] of hard) {
-    test(`F-163: the table agrees with the engine: ${what}`, () => {
+    test(`F-163: the fault table agrees with the engine: ${what}`, () => {
       const paths = failed.map((path) => `order/r/${path}`);
       const [last = ''] = paths.slice(-1);
       const verdict = faultPathOf(programOf(definition), last, { type: 'Refused', permanent: true }, 'declared');
@@ -154,7 +154,7 @@ describe('which handler handles which fault', () => {
     });
   }
 
-  test('F-163: the table agrees with the engine for any fault at any step of any workflow', () => {
+  test('F-163: the fault table agrees with the engine for any fault at any step of any workflow', () => {
     let met = 0;
     const property = fc.property(roots, fc.constantFrom(...faultTypes), fc.boolean(), (shape, type, permanent) => {
       const { completeWithinSeconds: _, ...definition } = definitionOf(shape);
@@ -176,7 +176,7 @@ describe('which handler handles which fault', () => {
     assert.ok(met > 100, String(met));
   });
 
-  test('the table shows what onExhausted does for a step without a reply', () => {
+  test('the fault table shows what onExhausted does for a step without a reply', () => {
     const handled = { ...sequence('order', step('charge')), faultHandlers: [{ fault: 'Engine', do: delay('rest', 1) }] };
     const ends = (['error', 'wait', 'undo', 'fault'] as const).map((onExhausted) => {
       const definition = workflow(handled, { onExhausted });
@@ -189,7 +189,7 @@ describe('which handler handles which fault', () => {
     assert.deepEqual(ends, ['operator', 'waits', 'undone', 'handled']);
   });
 
-  test('the table shows whether a handler undoes a scope, raises another fault, ends the order, or lets it continue', () => {
+  test('the fault table shows whether a handler undoes a scope, raises another fault, ends the order, or lets it continue', () => {
     const scope = (name: string, ...inside: readonly Parameters<typeof sequence>[1][]) => sequence(name, ...inside);
     const raise = (fault: string) => ({ activity: 'raise', name: `raise-${fault}`, fault, message: fault }) as const;
     const ends = (body: Parameters<typeof sequence>[1]) => {

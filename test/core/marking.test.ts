@@ -29,7 +29,7 @@ const handled = (): Run => {
 const marked = (run: Run, path: string): void => void run.happen({ type: 'markedCompensated', path });
 
 describe('an undo that an operator marks as done', () => {
-  test('an undo that failed then counts as done, and the next older one begins', () => {
+  test('the failed undo then counts as done, and the next older undo begins', () => {
     const run = begun(sequence('order', undoable('a'), undoable('b'), step('c')));
     for (const name of ['a', 'b']) run.reply(`order/${name}`, ok());
     run.reply('order/c', fault('No'));
@@ -59,7 +59,7 @@ describe('an undo that an operator marks as done', () => {
     assert.deepEqual([run.state.outcome, run.requests.some(({ path }) => path === 'order/a/undo')], ['compensated', false]);
   });
 
-  test('F-60, F-103: in a suspended order it keeps its mark, is never requested again, and the next older one begins when the order is resumed', () => {
+  test('F-60, F-103: in a suspended order the undo keeps its mark and is not requested again; the next older undo begins when the order is resumed', () => {
     const run = begun(sequence('order', undoable('a'), undoable('b'), step('c')));
     for (const name of ['a', 'b']) run.reply(`order/${name}`, ok());
     run.reply('order/c', fault('No'));
@@ -104,7 +104,7 @@ describe('an undo that an operator marks as done', () => {
     assert.equal(run.requests.filter(({ path }) => path === 'order/a/undo').length, 2);
   });
 
-  test('a suspended order whose outcome is unknown keeps the mark that there is nothing to undo', () => {
+  test('a suspended order keeps the mark that there is nothing to undo for a step of unknown outcome', () => {
     const run = begun(sequence('order', undoable('a')));
     run.reply('order/a', fault('No', { unknown: true }));
     run.happen({ type: 'canceled', outcome: 'compensated' });

@@ -112,7 +112,7 @@ describe("patterns in the schema of a workflow's orders", () => {
         assert.throws(() => withNote(note), refusal(/^noted@1 order\/properties\/notes\/items\/properties\/note: RE2 does not support/));
   });
 
-  test('a flag that the definition cannot hold is refused instead of dropped', () => {
+  test('a pattern with a flag that the definition cannot hold is refused, and the flag is not dropped', () => {
     assert.throws(() => withNote(z.string().regex(/^[a-z]+$/i)), refusal(/flag "i".*Write it without the flag/));
     assert.doesNotThrow(() => withNote(z.string().regex(/^\p{L}+$/u)));
     assert.throws(() => withNote(z.string().regex(/^[[a-z]--[b-z]]+$/v)), refusal(/flag "v"/));
@@ -123,7 +123,7 @@ describe("patterns in the schema of a workflow's orders", () => {
     assert.equal(validatorOf(schema), validatorOf(schema));
   });
 
-  test('such a pattern is also refused in the payload of a signal and in the answer of a person', () => {
+  test('a pattern with lookahead is also refused in the payload of a signal and in the answer of a person', () => {
     const lookahead = z.object({ code: z.string().regex(/^(?=a)a$/) });
     assert.throws(() => waitFor('go', lookahead), refusal(/^waitFor\("go"\)\/properties\/code: /));
     assert.throws(

@@ -61,7 +61,7 @@ describe('a step with a time limit', () => {
     );
   });
 
-  test('F-163: the table shows that a step without a reply ends at the handler of the limit', () => {
+  test('F-163: the fault table shows that a step without a reply ends at the handler of the limit', () => {
     const found = faultPathsOf(handled(limited(40))).find(({ path, fault }) => path === 'order/a' && fault === silence);
     assert.equal(found?.end.kind, 'handled');
   });

@@ -44,9 +44,7 @@ export function pauseBeforeRetry(local: CompensatingStep, { at, jitter }: Contex
   const failures = local.attempt - (local.from ?? 1) + 1;
   // A programming error may be mended within minutes, and no service has refused.
   const isHopeless = fault?.permanent === true && fault.type !== engineFaults.programmingError;
-  const growing = isHopeless
-    ? retryPauseMs.longest
-    : Math.min(retryPauseMs.longest, retryPauseMs.first * 2 ** Math.min(failures - 1, 20));
+  const growing = isHopeless ? retryPauseMs.longest : Math.min(retryPauseMs.longest, retryPauseMs.first * 2 ** Math.min(failures - 1, 20));
   const pause = Math.round(growing * jitter(local.generation));
   const { times, nextAt } = local.reminders ?? { times: 0, nextAt: at };
   const stuck = at >= nextAt && (times > 0 || failures >= stuckAfter || fault?.permanent === true);

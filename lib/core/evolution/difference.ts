@@ -1,11 +1,14 @@
 import type { Json } from '#core/data/json';
 
-/** Definitions with more lines are compared by their ends alone: the table of a full comparison grows with the square of the lines. */
+/**
+ * Above this number of lines, only the common beginning and end are left out: the table of a full comparison grows with the square of the
+ * lines.
+ */
 const linesMax = 1_500;
 
 /**
- * Returns what a change does to a value, as lines: `- ` is gone, `+ ` is new, two spaces stand before lines that stay. The
- * comparison ignores indentation and commas, so the content of a new wrapper stays. Lines far from a change are left out.
+ * Returns what a change does to a value, as lines. A line begins with `- ` if it is gone, with `+ ` if it is new, and with two spaces if it
+ * stays. The comparison ignores indentation and commas, so the content of a new wrapper stays. Lines far from a change are left out.
  */
 export function differenceLines(before: Json, after: Json): readonly string[] {
   const [old, now] = [before, after].map((value) => JSON.stringify(value, null, 2).split('\n')) as [string[], string[]];
@@ -36,7 +39,7 @@ function compared(old: readonly string[], now: readonly string[]): readonly stri
   return lines;
 }
 
-/** Leaves out what the texts have in common before and after the change. */
+/** Leaves out the lines that both texts have at their beginning and at their end. */
 function ends(old: readonly string[], now: readonly string[]): readonly string[] {
   let start = 0;
   while (start < Math.min(old.length, now.length) && old[start] === now[start]) start++;

@@ -5,7 +5,7 @@ import { freshName, rewritten } from './rewrite.ts';
 import type { SeparatingField } from './separating.ts';
 import type { Way } from './ways.ts';
 
-/** A change of a definition. With it, orders do without a person what people have done by instructions. */
+/** A change of a definition, after which orders need no person for the work that people have done by instructions. */
 export interface Form {
   readonly kind: 'retry' | 'handler' | 'if';
   /** The activity that changes: a path of the present definition. */
@@ -37,7 +37,7 @@ const changed = (program: Program, { kind, path, after, code }: Omit<Form, 'defi
   code,
 });
 
-/** Returns the changes that stand for a way, the best first, or a sentence about why a definition cannot do it. */
+/** Returns the changes that do the same as a way, the best first; or a sentence about why no definition can do the same. */
 export function formsOf(way: Way, failing: FailingStep, separating: readonly SeparatingField[]): readonly Form[] | string {
   const { kind, effect, path } = way.instruction;
   switch (kind) {
@@ -63,8 +63,8 @@ export function formsOf(way: Way, failing: FailingStep, separating: readonly Sep
  * number of retries is the largest number that an order needed, at most `retriesMax`.
  */
 function retryForm({ uses }: Way, { program, path, node, fault }: FailingStep): Form {
-  const runs = Math.max(...[...Map.groupBy(uses, ({ orderId }) => orderId).values()].map(({ length }) => length));
-  const retries = Math.min(retriesMax, runs);
+  const mostUses = Math.max(...[...Map.groupBy(uses, ({ orderId }) => orderId).values()].map(({ length }) => length));
+  const retries = Math.min(retriesMax, mostUses);
   const waits = uses.filter(({ verified }) => verified === 'passed').map(({ waitedMs }) => Math.ceil(waitedMs / 1000));
   const usual = waits.toSorted((one, other) => one - other)[Math.ceil(waits.length * 0.8) - 1] ?? 1;
   const intervalSeconds = Math.min(limits.secondsMax, Math.max(1, usual));

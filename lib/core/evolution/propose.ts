@@ -27,7 +27,7 @@ export interface Orders {
 
 /** A change of a definition, drawn from resolutions that passed. It type-checks. */
 export interface Proposal extends Form {
-  /** The verified uses of the way from which it is drawn. */
+  /** The way of people from which the proposal is drawn, with its verified uses. */
   readonly way: Way;
   /** The lines of the activity's definition that change. */
   readonly diff: readonly string[];

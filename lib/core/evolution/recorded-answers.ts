@@ -18,7 +18,9 @@ export interface Recording {
   readonly signals: readonly { readonly name: string; readonly payload: Json }[];
 }
 
-/** A line of a journal: a fact with the event from which it comes, unless the fact tells it. */
+/**
+ * A line of a journal: a fact with the event from which it comes, unless the fact tells the event. `further`: later events without a fact.
+ */
 export type RecordedLine = { readonly type: string; readonly event?: EventContent; readonly further?: readonly EventContent[] };
 
 /** Returns the answers and signals that an order got, from the lines of its journal, oldest first. */
@@ -86,8 +88,8 @@ export class RecordedAnswers {
   }
 
   /**
-   * Returns the next answer for a step; after the last one, that one again if it was a success. `new`: the recording has no request of the
-   * step. `none`: no answer is left, and the last one was not a success.
+   * Returns the next answer for a step; after the last answer, the last answer again if it was a success. `new`: the recording has no
+   * request of the step. `none`: no answer is left, and the last answer was not a success.
    */
   next(path: string): RecordedAnswer | 'new' | 'none' {
     const recorded = this.recordedPath(path);

@@ -29,8 +29,8 @@ export const isTrusted = ({ used, passed }: Pick<Way, 'used' | 'passed'>): boole
   used >= proposalLimits.usesMin && passed / used >= proposalLimits.shareMin;
 
 /**
- * Groups resolutions by what the instruction did, as people saw it. The way that passed most often comes
- * first: an instruction such as `cancel` nearly always passes, so its share alone would outrank what most people do.
+ * Groups resolutions by what the instruction did. The way that passed most often comes first: an instruction such as `cancel` nearly always
+ * passes, so its share alone would outrank what most people do.
  */
 export function waysOf(resolved: readonly Resolved[]): readonly Way[] {
   const alike = Map.groupBy(resolved, ({ instruction }) => JSON.stringify(shapeOf(instruction)));

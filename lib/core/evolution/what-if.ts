@@ -14,9 +14,11 @@ import { RecordedAnswers, type Recording } from './recorded-answers.ts';
 
 /** The course that an order would have taken under another definition. */
 export interface WhatIf {
-  /** `alone`: it ends without a person. `assumed`: it does if requests that it never made succeed. `person`: a person is needed. */
+  /**
+   * `alone`: the order ends without a person. `assumed`: so it does if requests succeed that it never made. `person`: a person is needed.
+   */
   readonly ends: 'alone' | 'assumed' | 'person';
-  /** A sentence about why a person is needed, and the activity that it is about. */
+  /** A sentence about why a person is needed. `path`: the activity that the sentence is about. */
   readonly why?: string;
   readonly path?: string;
 }
@@ -79,7 +81,7 @@ class Play {
     this.requests.push(...commands.filter(isRequest));
   }
 
-  /** Answers a request, unless the order has given it up. */
+  /** Answers a request, unless the order no longer waits for it. */
   private answer({ path, requestId, agent, operation, confirming }: RequestCommand): WhatIf | undefined {
     const { program, subject } = this.played;
     const local = stepAt(program, this.state, path);

@@ -16,7 +16,10 @@ export interface Fingerprinted {
 export const countsMessage = ({ class: faultClass, groupBy }: Fingerprinted['fault']): boolean =>
   groupBy === 'message' || faultClass !== 'expected';
 
-/** Returns the fingerprint of an exception: the same for the same workflow, step, type and message (`countsMessage`), in all turns. */
+/**
+ * Returns the fingerprint of an exception: the same for the same workflow, step, type and message (`countsMessage`), in all turns of a
+ * loop.
+ */
 export const exceptionFingerprint = ({ workflow, path, fault }: Fingerprinted): string =>
   fingerprint([
     workflow,

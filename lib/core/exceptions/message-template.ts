@@ -13,7 +13,7 @@ const parts: readonly RegExp[] = [
 ];
 
 /**
- * Returns the part that alike messages share: ids, dates and numbers become `#`, letters become lower case, in quotes too. The time that it
- * takes grows in proportion to the length of the message.
+ * Returns the part that alike messages share: ids, dates and numbers become `#`, and letters become lower case. Quoted text changes, too.
+ * The time that it takes grows in proportion to the length of the message.
  */
 export const messageTemplate = (message: string): string => parts.reduce((text, part) => text.replace(part, '#'), message).toLowerCase();

@@ -7,7 +7,7 @@ import { nodeAt, type Program } from '#core/definition/program';
 import { readersOf } from '#core/views/readers';
 import { exceptionFingerprint } from './fingerprint.ts';
 
-/** Whether an action on an order has helped. `void`: first, somebody ended the order otherwise, or skipped the step. */
+/** Whether an action on an order has helped. `void`: before that was known, somebody ended the order otherwise, or skipped the step. */
 export type Verdict = 'passed' | 'failed-again' | 'failed-otherwise' | 'void';
 
 /** An action on an order whose effect is not known yet: plain JSON. */
@@ -32,7 +32,10 @@ type LaterFact =
   | { readonly type: 'RuleActed'; readonly action: Action }
   | { readonly type: 'HandlerEnded'; readonly exceptionId: string; readonly isCompleted: boolean };
 
-/** The way in which the actions of one kind are judged. */
+/**
+ * The thing that judges the actions of one kind: the step, the activity that starts next, the undo of the order, the end of a scope, or
+ * that of a handler.
+ */
 type Judgment = 'step' | 'next' | 'next-or-end' | 'undo' | 'scope' | 'handler';
 
 const judgments: { readonly [kind: string]: Judgment } = {
@@ -56,11 +59,11 @@ const judgments: { readonly [kind: string]: Judgment } = {
 /** An instruction, or the action of a rule. */
 type Action = { readonly kind: string; readonly path?: unknown; readonly control?: unknown };
 
-/** Returns the kind as which an action is judged. */
+/** Returns the kind of an action for `judgments`. */
 export function judgedAs({ kind, path, control }: Action): string {
   const isOfOrder = path === undefined || path === rootPath;
   if (kind === 'recover') return isOfOrder ? 'compensate' : 'resume-at';
-  // A rule's `handle` says what becomes of its order, so its verdict is not that of the handler.
+  // A rule's `handle` also says how the order goes on, so the end of the handler is no verdict about the rule.
   if (kind === 'handle' && control !== undefined) return 'handle-by-rule';
   return kind === 'compensate' && !isOfOrder ? 'compensate-scope' : kind;
 }
@@ -72,7 +75,7 @@ interface About {
   readonly exceptionId?: string | undefined;
 }
 
-/** Returns the watch of an action. It watches the activity that the action names, or else the one that the action is about. */
+/** Returns the watch of an action. It watches the activity that the action names, or else the activity of the exception. */
 export function watchOf(action: Action, about: About): Watch {
   const kind = judgedAs(action);
   const path = typeof action.path === 'string' ? action.path : about.path;
@@ -85,7 +88,7 @@ export function watchOf(action: Action, about: About): Watch {
   };
 }
 
-/** Actions that end an order. The verdict about an action before them is `void`. */
+/** Actions that end an order. The verdict about an earlier action is then `void`. */
 const ends: ReadonlySet<string> = new Set(['terminate', 'cancel', 'compensate', 'restart']);
 
 /** Whether an action of this kind can help or fail. The others are not verified, and count in no figure. */

@@ -69,7 +69,8 @@ const merged = (before: readonly GivenHandler[] = [], given: readonly GivenHandl
 /** Gives the order a new time limit. A step with a later deadline gets the limit as its deadline; no deadline is extended. */
 function endOrderBy(builder: TransitionBuilder, endBy: number): void {
   const { suspendedAt = builder.event.at, activities } = builder.state;
-  // A resumption moves all times by the length of the suspension, so the limit is stored earlier by the part that has passed.
+  // A resumption moves all times by the length of the suspension, so the limit is stored earlier by the part of the suspension that has
+  // passed.
   const limit = endBy - (builder.event.at - suspendedAt);
   builder.set({ endBy: limit });
   for (const path of Object.keys(activities)) {

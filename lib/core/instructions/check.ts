@@ -23,19 +23,19 @@ export interface Check {
   readonly refusals: readonly InstructionRefusal[];
   readonly warnings: readonly InstructionWarning[];
   readonly effects: {
-    /** The requests of the write itself. */
+    /** The requests that the write of the instruction sends. */
     readonly requests: readonly Operation[];
-    /** The undos until the order is at rest, in order. */
+    /** The undos until the order is at rest, first to last. */
     readonly undoes: readonly Operation[];
     readonly skips: readonly string[];
     /** The steps that count as undone from now on, because a person has undone them by hand. */
     readonly marks: readonly string[];
   };
-  /** The undos that go on when somebody resumes the order, in order. Empty for an order that is not suspended after the write. */
+  /** The undos that go on when somebody resumes the order, first to last. Empty for an order that is not suspended after the write. */
   readonly whenResumed: readonly Operation[];
   /** The requests that follow if every step answers well. They are not certain. */
   readonly then: readonly Operation[];
-  /** Every step and every blocked activity, with what happens to it in order. */
+  /** Every step and every blocked activity, with what happens to it, first to last. */
   readonly graph: readonly { readonly path: string; readonly changes: readonly Change[] }[];
   /** Upper bounds. `attempts`: how often one step is requested under one key before it fails. */
   readonly estimate: { readonly requests: number; readonly attempts: number; readonly dollars: number };
@@ -134,7 +134,7 @@ const unique = (operations: readonly Operation[]): readonly Operation[] => [
   ...new Map(operations.map((each) => [`${each.path} ${each.operation}`, each])).values(),
 ];
 
-/** Returns the steps to undo that a clean-up has still to do. If its service refuses such a step, there is nothing to undo. */
+/** Returns those steps of `undoes` that a clean-up has not done yet. If the service refuses such a step, there is nothing to undo. */
 const notDoneYet = (undoes: readonly Operation[], { undo = [], activities }: State): readonly string[] =>
   undoes.map(({ path }) => path).filter((path) => !activities[undoPathOf(path)] && !undo.some((entry) => entry.path === path));
 
@@ -148,7 +148,10 @@ const uncertaintyOf = (program: Program, uncertain: readonly string[]): readonly
       : `It is not known yet whether ${path} was done, and it has no undo.`,
   }));
 
-/** Returns a warning for each undo that still runs when the order stops, as at a question in a clean-up. It goes on when the order does. */
+/**
+ * Returns a warning for each undo that still runs when the order stops, as at a question in a clean-up. The undo goes on when the order
+ * does.
+ */
 const interruptionsOf = (undoes: readonly Operation[], { phase, activities }: State): readonly InstructionWarning[] =>
   phase === 'running' || phase === 'closed'
     ? []

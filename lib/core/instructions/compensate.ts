@@ -19,8 +19,8 @@ import {
 import { isOfUndo, placeOf, proposalFor } from './place.ts';
 
 /**
- * Cancels and undoes an order in Error, which then ends as compensated. With `path`, it does so with one open scope around the blocked
- * activity, and the order goes on behind that scope, as if a handler of the scope had compensated it.
+ * Cancels and undoes an order in Error, which then ends as compensated. With `path`, it undoes one open scope around the blocked
+ * activity, and the order goes on after that scope, as if a handler of the scope had compensated it.
  */
 export interface Compensate {
   readonly kind: 'compensate';
@@ -92,13 +92,13 @@ const whileUndoing = ({ program, state }: Judged, scope: string): readonly Instr
 const ofOutputs = ({ program, state }: Judged, scope: string): readonly InstructionRefusal[] =>
   [...program.nodes].flatMap(([path, node]) => {
     if (!isWithin(path, definitionPath(scope)) || !answersLater(node) || isOfUndo(program, path)) return [];
-    const readers = readersOf(program, node.name).filter((reader) => needsIt(program, state, scope, reader));
+    const readers = readersOf(program, node.name).filter((reader) => needsOutput(program, state, scope, reader));
     return readers.length === 0
       ? []
       : [refusal('output-missing', `The output of ${path} would be missing, and ${readers.join(', ')} reads it.`, { path })];
   });
 
-function needsIt(program: Program, state: Judged['state'], scope: string, reader: string): boolean {
+function needsOutput(program: Program, state: Judged['state'], scope: string, reader: string): boolean {
   const around = definitionPath(scope);
   const undone = undoneBy(program, reader);
   if (isWithin(reader, around) || (undone !== undefined && isAt(undone, around))) return false;

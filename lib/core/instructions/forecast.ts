@@ -18,13 +18,13 @@ export interface Forecast {
   readonly facts: readonly { readonly fact: CoreFact; readonly settled: boolean }[];
   /** `unless`: the request waits for a person if one of these steps turns out to be done, because its undo cannot be requested. */
   readonly requests: readonly { readonly request: RequestCommand; readonly settled: boolean; readonly unless?: readonly string[] }[];
-  /** The steps whose agents are asked whether they were done, and the canceled steps that may have been. */
+  /** The steps whose agents are asked whether the step was done, and the canceled steps that may have been done. */
   readonly uncertain: readonly string[];
   /** The order at rest, or where the forecast gave up. */
   readonly state: State;
 }
 
-/** The order behind a write, and the world around it. */
+/** An order after a write, and all else that a forecast needs. */
 export interface Outset {
   readonly program: Program;
   readonly subject: Subject;
@@ -100,7 +100,7 @@ class Forecaster implements Forecast {
     }
   }
 
-  /** Whether the order is ending and a clean-up step waits for its answer. The undos behind that step then follow from the write, too. */
+  /** Whether the order is ending and a clean-up step waits for its answer. The undos after that step then follow from the write, too. */
   private endsAnyway(): boolean {
     return this.state.ending !== undefined && this.requested(false) !== undefined;
   }
@@ -114,7 +114,9 @@ class Forecaster implements Forecast {
     else this.passTime();
   }
 
-  /** Returns a step that waits for an answer: of an undo, a confirmation or a cancellation, or of an operation. */
+  /**
+   * Returns a step that waits for an answer. `compensating`: to an undo, a confirmation or a cancellation, and not to its own operation.
+   */
   private requested(compensating: boolean): string | undefined {
     return Object.keys(this.state.activities).find((path) => {
       const step = stepAt(this.outset.program, this.state, path);
@@ -160,7 +162,7 @@ class Forecaster implements Forecast {
     return true;
   }
 
-  /** Lets the next timer end. That of a wait for a signal counts only while the order ends: a clean-up goes on without the signal. */
+  /** Lets the next timer end. The timer of a wait for a signal counts only while the order ends: a clean-up goes on without the signal. */
   private passTime(): void {
     const { program } = this.outset;
     const times = Object.entries(this.state.activities).flatMap(([path, activity]) => {

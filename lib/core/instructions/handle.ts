@@ -1,6 +1,6 @@
 import { firstOf, type InstructionKind, type InstructionRefusal, type Judged, refusal, whenFinished } from './kind.ts';
 
-/** Has another workflow handle the open exceptions of a finished order. The order stays as it is. Source: people.md §12. */
+/** Has another workflow handle the open exceptions of a finished order. The order stays as it is. Source: decision 35. */
 export interface Handle {
   readonly kind: 'handle';
   readonly workflow: string;

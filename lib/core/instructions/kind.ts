@@ -39,7 +39,7 @@ export type RefusalCode = (typeof refusalCodes)[number];
 /** A reason against an instruction. */
 export interface InstructionRefusal {
   readonly code: RefusalCode;
-  /** The activity that it is about. */
+  /** The activity that the reason is about. */
   readonly path?: string;
   /** A JSON pointer into the instruction, if a value of it is at fault. */
   readonly pointer?: string;
@@ -57,7 +57,7 @@ export interface Schemas {
   readonly problems: (schema: JsonObject, value: Json, at: string) => readonly { readonly pointer: string; readonly detail: string }[];
 }
 
-/** An order about which an instruction is checked. */
+/** The order for which an instruction is checked, and all else that the check reads. */
 export interface Judged {
   readonly program: Program;
   readonly subject: Subject;
@@ -95,9 +95,9 @@ export interface InstructionKind<I> {
   readonly skips?: (order: Judged, instruction: I) => readonly string[];
   /** Whether an order in Error, or a suspended one, stays so for the present. Default: the instruction lets the order continue. */
   readonly staysStopped?: (order: Pick<Judged, 'program' | 'state'>, instruction: I) => boolean;
-  /** Returns the attributes of the record that it changes. */
+  /** Returns the attributes of the order's record that the instruction changes. */
   readonly changesRecord?: (instruction: I) => { readonly maxFailures?: number };
-  /** Returns the earlier values of what it changes, for the history. */
+  /** Returns the earlier values of everything that the instruction changes, for the history. */
   readonly was?: (order: Pick<Judged, 'program' | 'state'>, instruction: I) => JsonObject;
   /** Returns the event of the kind. Default: `instructed`, which calls `apply`. */
   readonly event?: (order: Pick<Judged, 'program' | 'state' | 'subject' | 'past'>, instruction: I) => EventContent;

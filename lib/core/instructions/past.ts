@@ -23,7 +23,7 @@ export type PastActivity = {
 
 export type Past = ReadonlyMap<string, PastActivity>;
 
-/** A line of the journal: a fact, with its event unless the fact tells it. */
+/** A line of the journal: a fact, with its event unless the fact tells the event. */
 type Line = CoreFact & { readonly event?: EventContent };
 
 /** Returns what a journal says about each activity, by path. An undo counts for the activity that it undoes. */
@@ -70,7 +70,7 @@ function closedWith(known: PastActivity, fact: Extract<CoreFact, { type: 'Activi
   const { output } = fact;
   if (fact.result === 'Succeeded')
     return { ...request, outcome: 'done', ...(output === undefined ? {} : { output }), ...(skipped ? { skipped } : {}) };
-  // A step that failed may have been done, unless its service refused it. A canceled one notes its unknown outcome itself.
+  // A step that failed may have been done, unless its service refused it. For a canceled step, the fact `OutcomeUnknown` says so.
   if (fact.result === 'Faulted' && request.attempt > 0 && !isRefused && outcome === 'open') return { ...request, outcome: 'unknown' };
   return outcome === 'undone' || outcome === 'unknown' ? known : { ...request, outcome: 'gone' };
 }

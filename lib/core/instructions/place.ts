@@ -5,7 +5,10 @@ import { type Activity, rootPath } from '#core/definition/definition';
 import { type Program, parentOf } from '#core/definition/program';
 import { undoneBy } from '#core/engine/replay';
 
-/** The place of an activity, relative to the open ones. `handler`: in a handler that is not open. `turn`: its path lacks the turn of a loop. */
+/**
+ * The place of an activity, relative to the open ones. `ahead`: it may still start. `behind`: it is closed, or will not start any more.
+ * `handler`: it is in a handler that is not open. `turn`: its path lacks the turn of a loop.
+ */
 export type Place = 'open' | 'ahead' | 'behind' | 'other-branch' | 'handler' | 'turn' | 'unknown';
 
 /** Returns the place of an activity. The innermost open activity around it decides. */
@@ -52,7 +55,7 @@ function placeWithin(program: Program, around: string, activity: ActivityState, 
   const node = program.nodes.get(definitionPath(around)) as Activity;
   const name = inside.slice(inside.lastIndexOf('/') + 1);
   if (node.faultHandlers?.some((handler) => handler.do.name === name)) return activity.handling ? 'behind' : 'handler';
-  // The activity could not start yet.
+  // The activity around it failed before it could start.
   if (activity.local === undefined && activity.status !== 'Compensating') return 'ahead';
   switch (node.activity) {
     case 'sequence': {

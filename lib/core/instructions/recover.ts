@@ -60,7 +60,10 @@ const ofOrder = (order: Judged): readonly InstructionRefusal[] =>
     () => (order.state.phase === 'initialized' ? [refusal('nothing-to-do', 'The order has not begun yet. Cancel it instead.')] : []),
   );
 
-/** Returns the reasons against an affected scope of which nothing has begun, or of which a step with work is in another branch. */
+/**
+ * Returns the reasons against an affected scope of which nothing has begun, or of which a step that may have done something is in another
+ * branch.
+ */
 function ofScope({ program, past }: Judged, path: string): readonly InstructionRefusal[] {
   const scope = new Set(dependentsOf(program, definitionPath(path)).scope);
   const begun = [...past].flatMap(([each, { outcome }]) => (outcome !== 'undone' && scope.has(definitionPath(each)) ? [each] : []));

@@ -21,9 +21,9 @@ import { placeOf, proposalFor } from './place.ts';
 /** Requests a step with another input, under a new idempotency key. */
 export interface ReplaceInput {
   readonly kind: 'replace-input';
-  /** Optional where one step is blocked. */
+  /** Default: the step at which the order is blocked. */
   readonly path?: string;
-  /** The whole input. A mask stands for the secret that is there. */
+  /** The whole input. A mask stands for the secret that is there now. */
   readonly input: Json;
 }
 

@@ -22,7 +22,7 @@ import { isUnknown } from './outcome.ts';
  */
 export interface Restart {
   readonly kind: 'restart';
-  /** The body of the new order. A mask stands for the secret that is there. Default: that of this order. */
+  /** The body of the new order. A mask stands for the secret that is there now. Default: that of this order. */
   readonly order?: Json;
   /** The version of the workflow of the new order. Default: that of this order. */
   readonly version?: number;

@@ -22,7 +22,7 @@ import { isAtOrAfter, isBefore, scopesFrom } from './way.ts';
 export interface ResumeAt {
   readonly kind: 'resume-at';
   readonly path: string;
-  /** Whether what was done since is undone first. Otherwise it stays done, and is not requested again. */
+  /** Whether all that was done from that activity on is undone first. Otherwise it stays done, and is not requested again. */
   readonly undoBetween: boolean;
   /** The activities in the journal. The system adds them. */
   readonly past?: { readonly [path: string]: PastActivity };
@@ -107,8 +107,8 @@ function memosFor(
 }
 
 /**
- * The next request of a step is a new effect. If its outcome is unknown and nothing confirms or undoes it first, the step is requested
- * again under the same key instead.
+ * Returns the outcome that the memo of a step gets. `undone`: the next request of the step is a new effect. `open`: the step is requested
+ * again under the same key, because its outcome is unknown, and nothing confirms or undoes it first.
  */
 function memoOutcome(
   program: Program,
@@ -118,7 +118,7 @@ function memoOutcome(
   undoBetween: boolean,
 ): StepMemo['outcome'] {
   const { undo } = nodeAt(program, path);
-  // The cancellation of an open step confirms and undoes it. A step that has closed is undone only in between.
+  // The cancellation of an open step confirms and undoes it. A step that has closed is undone only with `undoBetween`.
   if (outcome === 'open') return isUnknown(program, state, path) && !undo ? 'open' : 'undone';
   return outcome === 'unknown' && !(undo && undoBetween) ? 'open' : 'undone';
 }

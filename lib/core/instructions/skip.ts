@@ -21,7 +21,7 @@ import { placeOf, proposalFor } from './place.ts';
 /** Closes a step, a wait or a question with an output, without doing it. */
 export interface Skip {
   readonly kind: 'skip';
-  /** Optional where one activity is blocked. */
+  /** Default: the activity at which the order is blocked. */
   readonly path?: string;
   readonly output?: Json;
   /** `done`: somebody did it by hand, so it can be undone with that output. */

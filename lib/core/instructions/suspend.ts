@@ -1,6 +1,6 @@
 import { firstOf, type InstructionKind, type InstructionRefusal, type Judged, refusal, whenFinished } from './kind.ts';
 
-/** Stops the time of the order until somebody resumes it. Replies are kept for that moment, and no activity begins. */
+/** Stops the time of the order until somebody resumes it. Replies are kept until then, and no activity begins. */
 export interface Suspend {
   readonly kind: 'suspend';
 }

@@ -3,18 +3,18 @@ import { rootPath } from '#core/definition/definition';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
 import { isAt } from '#core/engine/undo-pages';
 
-/** Whether an activity is the target, is inside it, or runs behind it in a sequence around it. */
+/** Whether an activity is the target, is inside the target, or runs after it in a sequence around both. */
 export function isAtOrAfter(program: Program, path: string, target: string): boolean {
   if (isAt(definitionPath(path), definitionPath(target))) return true;
   return sidesOf(program, definitionPath(target)).some(({ after }) => after.some((each) => isAt(definitionPath(path), each)));
 }
 
-/** Whether an activity runs before the target in a sequence around it. */
+/** Whether an activity runs before the target in a sequence around both. */
 export const isBefore = (program: Program, path: string, target: string): boolean =>
   sidesOf(program, definitionPath(target)).some(({ before }) => before.some((each) => isAt(definitionPath(path), each)));
 
 /**
- * Returns the scopes to undo before an order goes on at the target, newest first: the activities behind the target inside the
+ * Returns the scopes to undo before an order goes on at the target, newest first: the activities after the target inside the
  * open activity, and then the target.
  */
 export function scopesFrom(program: Program, open: string, target: string): readonly string[] {
@@ -22,7 +22,7 @@ export function scopesFrom(program: Program, open: string, target: string): read
   return [...inside.toReversed().flatMap(({ after }) => after.toReversed()), target];
 }
 
-/** Returns the children beside the way to a target, of each sequence around it, from inside out. */
+/** Returns, for each sequence around a target from inside out, its children before and after the child that contains the target. */
 function sidesOf(program: Program, target: string) {
   const sides: { readonly around: string; readonly before: readonly string[]; readonly after: readonly string[] }[] = [];
   for (let inside = target, around = parentOf(target); around !== undefined; inside = around, around = parentOf(around)) {

@@ -17,7 +17,7 @@ export interface SampleTask {
   readonly openedAt: number;
   readonly dueAt: number;
   readonly reminders: number;
-  /** The group that was to take it, if the task was handed on to this one. */
+  /** The group that should have taken the task, if the task was handed on to the group of this message. */
   readonly escalatedFrom?: string;
 }
 
@@ -32,7 +32,7 @@ export interface MessageFacts {
   /** The id of the message, the same for each try and each destination. */
   readonly id: string;
   readonly at: number;
-  /** The people who hear of it. */
+  /** The name of the group of people who get the message. */
   readonly group: string;
   readonly message: 'first' | 'summary';
   /** The notice that the message is about, before the message is counted in it. */
@@ -122,7 +122,7 @@ function whatHappened(sample: SampleTask): string {
 }
 
 function reminderText({ sample }: MessageFacts): readonly string[] {
-  if (sample.reminders === 0) return [`It is due at ${minute(sample.dueAt)}.`];
+  if (sample.reminders === 0) return [`The task is due at ${minute(sample.dueAt)}.`];
   const from = sample.escalatedFrom === undefined ? '' : ` The group ${sample.escalatedFrom} has not resolved it.`;
   return [
     `Nobody has resolved task ${sample.taskId}, which was due at ${minute(sample.dueAt)}. This is reminder ${sample.reminders}.${from}`,
@@ -139,7 +139,7 @@ function summaryOf({ notice, sample, figures }: MessageFacts): readonly string[]
     ...(reminded > 0
       ? [`${reminded} ${reminded === 1 ? 'reminder is' : 'reminders are'} among the news: nobody has resolved these tasks.`]
       : []),
-    `The last one: ${whatHappened(sample)}`,
+    `The last task: ${whatHappened(sample)}`,
   ];
 }
 

@@ -9,12 +9,12 @@ export interface News {
 
 /** The notice of one group of people about alike tasks, such as those of one fingerprint. */
 export interface Notice {
-  /** The time at which the first task was opened after the last quiet time (`quietMs`). */
+  /** The time at which the first task was opened after the notice before was forgotten (`quietMs`). */
   readonly firstAt: number;
-  /** The number of tasks since then. */
+  /** The number of tasks since `firstAt`. */
   readonly count: number;
   readonly news: News | null;
-  /** The number of messages since then. */
+  /** The number of messages since `firstAt`, and the time of the last of them. */
   readonly sent: number;
   readonly sentAt: number | null;
 }
@@ -74,7 +74,10 @@ export interface Allowance {
 /** The most messages that one group of people gets in a period, about all kinds of tasks together. */
 export const allowanceLimits = { messagesMax: 10, periodMs: 900_000 } as const;
 
-/** Takes one message from the allowance of a group, if it has any. `pausedUntil`: it was the last one of its period. */
+/**
+ * Takes one message from the allowance of a group, if there is one left. `pausedUntil`: the end of the period, if it was the last message
+ * of it.
+ */
 export function takeMessage(
   allowance: Allowance | undefined,
   now: number,

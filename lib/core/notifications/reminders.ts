@@ -10,7 +10,9 @@ export interface RemindedTask extends Pick<People, 'group' | 'every' | 'escalate
   readonly reminders?: number;
   /** Absent or null: the first reminder is due at `dueAt`. */
   readonly nextReminderAt?: number | null;
-  /** The last escalation: how many there were, and the group that hears of each reminder since. `to` is null without `escalateTo`. */
+  /**
+   * `level`: how many escalations there were. `to`: the group that hears of each reminder since the last one; null without `escalateTo`.
+   */
   readonly escalation?: { readonly level: number; readonly to: string | null };
 }
 
@@ -34,7 +36,7 @@ export const intervalAfter = (reminder: number, { every }: Pick<People, 'every'>
 /** The fields that a reminder changes in its task. */
 export type Reminder = Required<Pick<RemindedTask, 'reminders'>> & Pick<RemindedTask, 'escalation'> & { readonly nextReminderAt: number };
 
-/** Returns the next reminder of a task. Every second one goes to the next group of `escalateTo`, and to its last group when there is no next one. */
+/** Returns the next reminder of a task. Every second reminder escalates: to the next group of `escalateTo`, or to its last group again. */
 export function reminderOf(task: RemindedTask, now: number, usualMs: number): Reminder {
   const reminders = (task.reminders ?? 0) + 1;
   const next = { reminders, nextReminderAt: now + intervalAfter(reminders, task, usualMs) };

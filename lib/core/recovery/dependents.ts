@@ -7,13 +7,13 @@ import { isAt } from '#core/engine/undo-pages';
 import { closureOf, type Edges, remembered } from './closure.ts';
 
 /**
- * The activities that depend on one activity, by their paths in the definition, in its order. Undos are left out: an undo belongs to its
+ * The activities that depend on one activity, by their paths, in the order of the definition. Undos are left out: an undo belongs to its
  * activity. Source: requirements.md F-146 to F-148.
  */
 export interface Dependents {
-  /** They read its output or the variable that it sets, or they read what such an activity has made of it. */
+  /** They read the output of the activity or the variable that it sets, or the output or variable of such a reader. */
   readonly data: readonly string[];
-  /** They are inside it, behind it in a sequence, or in a handler of its faults. */
+  /** They are inside the activity, after it in a sequence, or in a handler of its faults. */
   readonly control: readonly string[];
   /** The affected scope: the closure over both kinds. It begins with the activity itself. */
   readonly scope: readonly string[];
@@ -115,14 +115,14 @@ function controlEdges({ nodes }: Program): Edges {
     for (let inside = path, around = parentOf(path); around !== undefined; inside = around, around = parentOf(around)) {
       const node = nodes.get(around);
       if (!node) continue;
-      next.push(...behind(node, inside, around).flatMap(within));
+      next.push(...startedAfter(node, inside, around).flatMap(within));
     }
     return next;
   };
 }
 
-/** Returns the paths of the siblings that start only after an activity: those behind it in a sequence, and the handlers of its faults. */
-function behind(around: Activity, path: string, parent: string): readonly string[] {
+/** Returns the paths of the siblings that start only after an activity: those after it in a sequence, and the handlers of its faults. */
+function startedAfter(around: Activity, path: string, parent: string): readonly string[] {
   const name = path.slice(path.lastIndexOf('/') + 1);
   const handlers = (around.faultHandlers ?? []).map((handler) => handler.do.name);
   if (handlers.includes(name)) return [];

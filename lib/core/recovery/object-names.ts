@@ -17,16 +17,16 @@ interface Declared {
 /** The most characters of a full name. A longer one ends in its hash, so that equal names stay equal. */
 export const nameCharactersMax = 256;
 
-/** Whether an operation declares objects. One that does not pays nothing for them. */
+/** Whether an operation declares objects. An operation without them costs nothing more. */
 export const declaresObjects = ({ reads, writes }: Declared): boolean => reads !== undefined || writes !== undefined;
 
-/** Returns the objects that an operation has used, each once. A name is left out if neither value has one of its fields. */
+/** Returns the objects that an operation has used, each once. A name is left out if one of its fields is in none of the values. */
 export function usedObjects({ reads = [], writes = [] }: Declared, values: readonly (Json | undefined)[]): UsedObjects {
   const named = (names: readonly string[]) => [...new Set(names.flatMap((name) => objectName(name, values) ?? []))];
   return { reads: named(reads), writes: named(writes) };
 }
 
-/** Fills a name with fields of these values; the first value that has a field gives it. Undefined if none has it. */
+/** Fills a name with fields of these values. The first value that has a field gives it; undefined if no value has one of the fields. */
 export function objectName(name: string, values: readonly (Json | undefined)[]): string | undefined {
   const parts = [...name.matchAll(/\{([^}]+)\}/g)].map(([, path = '']) => fieldIn(values, path.split('.')));
   if (parts.some((part) => part === undefined)) return undefined;

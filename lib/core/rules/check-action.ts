@@ -70,10 +70,12 @@ const secondsProblems = (field: string, seconds: number | undefined): readonly R
     ? []
     : [problem(field, 'out-of-range', `Expected 0 to ${limits.secondsMax} seconds, got ${seconds}.`)];
 
-/** An action that names a path of the workflow needs the workflow. */
+/** Returns the problems of a path in the action. The rule must name the workflow of that path. */
 function pathProblems(field: string, path: string, { rule, targets }: Place, isGood: (node: Activity) => boolean, what: string) {
   if (rule.object?.workflow === undefined)
-    return [{ pointer: '/object/workflow', code: 'required', detail: `action.${field} names a ${what}: name its workflow here.` }];
+    return [
+      { pointer: '/object/workflow', code: 'required', detail: `action.${field} is the path of one ${what}: name its workflow here.` },
+    ];
   const paths = targets.flatMap((each) => [...programOf(each).nodes].filter(([, node]) => isGood(node)).map(([at]) => at));
   return paths.includes(path)
     ? []

@@ -16,7 +16,7 @@ export interface Decided {
   readonly facts: readonly RuleFact[];
   /** The rules that were asked, for the diagnosis in the history. */
   readonly asked: readonly AskedRule[];
-  /** The rules about such an event, if no rule has acted. The task of a person shows them (F-144). */
+  /** The rules about the event, if none of them has acted. The task of a person shows them (F-144). */
   readonly candidates: readonly CandidateRule[];
 }
 
@@ -38,7 +38,7 @@ const candidatesMax = 10;
 /** The answer of one rule. */
 type Answer =
   | { readonly is: 'not-about' }
-  | { readonly is: 'passed'; readonly why: CandidateRule['why']; readonly missing?: CandidateRule['missing'] & {} }
+  | { readonly is: 'not-matched'; readonly why: CandidateRule['why']; readonly missing?: CandidateRule['missing'] & {} }
   | { readonly is: 'decided'; readonly action: Filled }
   | { readonly is: 'stopped'; readonly fault: Fault };
 
@@ -88,8 +88,8 @@ class Deciding {
     const { rule } = compiled;
     const answer = this.ruleAnswer(compiled);
     if (answer.is === 'not-about') return false;
-    this.asked.push({ id: rule.id, version: rule.version, matched: answer.is !== 'passed' });
-    if (answer.is === 'passed') {
+    this.asked.push({ id: rule.id, version: rule.version, matched: answer.is !== 'not-matched' });
+    if (answer.is === 'not-matched') {
       const missing = answer.missing ? { missing: answer.missing } : {};
       this.candidates.push({ ruleId: rule.id, version: rule.version, name: rule.name, why: answer.why, ...missing });
       return false;
@@ -103,7 +103,7 @@ class Deciding {
     return !(answer.is === 'decided' && answer.action.ok && answer.action.action.kind === 'announce');
   }
 
-  /** The history has a *would have* once for each rule and order. */
+  /** Notes a *would have* for the history, once for each rule and order. */
   private wouldHave(rule: Rule, answer: Answer & { is: 'decided' | 'stopped' }): void {
     const key = keyOf(rule.id);
     if (isNoted(this.memory, 'wouldHave', key)) return;
@@ -123,14 +123,14 @@ class Deciding {
     }
     if (!isFit(this.set, compiled, workflow)) {
       this.facts.push({ type: 'RuleStale', ruleId: rule.id, version: rule.version });
-      return { is: 'passed', why: 'stale' };
+      return { is: 'not-matched', why: 'stale' };
     }
     const combination = rule.all ? this.combination(rule) : undefined;
-    if (combination && !combination.isComplete) return { is: 'passed', why: 'incomplete', missing: combination.missing };
+    if (combination && !combination.isComplete) return { is: 'not-matched', why: 'incomplete', missing: combination.missing };
 
     const holds = this.holds(compiled);
     if (holds === 'known') return { is: 'not-about' };
-    if (holds === false) return { is: 'passed', why: 'condition-false' };
+    if (holds === false) return { is: 'not-matched', why: 'condition-false' };
     if (combination) this.memory = use(this.memory, combination.events, keyOf(rule.id));
     if (holds !== true) return { is: 'decided', action: { ok: false, reason: holds.reason } };
     return this.braked(rule) ?? this.acting(rule);
@@ -192,7 +192,7 @@ class Deciding {
   private readonly actedKey = (id: string): string => keyOf(id, this.situation.event.fingerprint ?? this.situation.event.kind);
 }
 
-/** Returns the scope of a rule. For a constraint about a step, its `step` is that step as it is now. */
+/** Returns the scope of a rule. For a constraint about a step, the name `step` stands for that step as it is now. */
 export function withStep(scope: RuleScope, { steps }: Situation['values'], { object }: Rule): RuleScope {
   const step = object?.step === undefined ? undefined : steps?.[object.step];
   return step === undefined ? scope : { ...scope, step };

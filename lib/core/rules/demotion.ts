@@ -1,4 +1,4 @@
-/** Whether the orders passed the step after a rule's last actions, the oldest first: `p` passed, `f` failed again. */
+/** The verdicts about the last actions of a rule, the oldest first: `p` for passed, `f` for failed again. */
 export type Outcomes = string;
 
 export const demotionLimits = { lastActions: 20, failedShare: 0.5 } as const;

@@ -32,7 +32,7 @@ export type Combination =
   | { readonly isComplete: false; readonly missing: readonly EventPattern[] };
 
 /**
- * Finds an event for each pattern of a list, the current one among them, all within a time. Each event stands for one pattern. If
+ * Finds an event for each pattern of a list, the current one among them, all within a time. Each event counts for one pattern. If
  * several choices are possible, the oldest events count. The times of the events decide, and not the order of their arrival.
  */
 export function combine(
@@ -54,7 +54,10 @@ export function combine(
   return { isComplete: false, missing };
 }
 
-/** Assigns events to patterns by augmenting paths. The first event is assigned first. It may change its pattern, but always keeps one. */
+/**
+ * Assigns events to patterns by augmenting paths. The first event is assigned first. An event may get another pattern later, but never
+ * loses its pattern.
+ */
 function assign(patterns: readonly EventPattern[], events: readonly KeptEvent[]) {
   // By index: two entries of a list may be the same object.
   const takenBy = new Map<number, KeptEvent>();

@@ -65,7 +65,7 @@ type Notes = 'ages' | 'late' | 'wouldHave';
 
 export const isNoted = (memory: RuleMemory, list: Notes, key: string): boolean => memory[list]?.includes(key) ?? false;
 
-/** Notes a key in a list. The oldest are forgotten, so what they stand for may be decided once more. */
+/** Notes a key in a list. The oldest keys are forgotten, so the decision of such a key may be taken once more. */
 export const note = (memory: RuleMemory, list: Notes, key: string): RuleMemory => ({
   ...memory,
   [list]: [...(memory[list] ?? []), key].slice(-memoryLimits.notedMax),

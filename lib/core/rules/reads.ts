@@ -15,7 +15,7 @@ export interface FreeRead {
 
 const comprehensions = new Set(['map', 'filter', 'all', 'exists', 'exists_one']);
 
-/** Returns the reads of an expression. The entry of a comprehension is not a read, even if it has the name of one. */
+/** Returns the reads of an expression. The variable of a comprehension is not a read, even if its name is that of a readable value. */
 export const freeReads = (ast: ASTNode): readonly FreeRead[] => [...readsIn(ast, new Set())];
 
 function* readsIn(node: ASTNode, bound: ReadonlySet<string>): Generator<FreeRead> {

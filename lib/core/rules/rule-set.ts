@@ -65,10 +65,10 @@ export function rulesAbout({ byKind }: RuleSet, kind: RuleEventKind, workflow: s
   return found ? (found.ofWorkflow.get(workflow) ?? found.general) : none;
 }
 
-/** Whether any rule may be about such an event. If not, the values for `decide` need not be gathered. */
+/** Whether any rule may be about an event of this kind. If not, the values for `decide` need not be gathered. */
 export const isAnyRuleAbout = (set: RuleSet, kind: RuleEventKind, workflow: string): boolean => rulesAbout(set, kind, workflow).length > 0;
 
-/** Whether a rule about such an event reads an output in its condition or its action, so that the journal must be read. */
+/** Whether a rule about an event of this kind reads an output in its condition or its action, so that the journal must be read. */
 export const isAnyOutputRead = (set: RuleSet, kind: RuleEventKind, workflow: string): boolean =>
   rulesAbout(set, kind, workflow).some(({ rule }) => /\boutputs\b/.test(JSON.stringify([rule.condition, rule.action])));
 

@@ -41,7 +41,7 @@ export type RuleMode = (typeof ruleModes)[number];
 export const ruleControls = ['none', 'ready', 'resumed', 'parallel'] as const;
 export type RuleControl = (typeof ruleControls)[number];
 
-/** The actions that are alike as written and as decided, but for the values. */
+/** The actions that have the same fields as written in a rule and as decided: only their values differ. */
 export type PlainAction<Value> =
   | { readonly kind: 'compensate' }
   /** Undoes what depends on an activity, and goes on there; without a path, undoes the whole order. Orders that have read what is undone are notified. */

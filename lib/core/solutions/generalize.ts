@@ -16,8 +16,8 @@ const valueFields: ReadonlySet<string> = new Set(['answer', 'input', 'output', '
 const findsItsStep: ReadonlySet<string> = new Set(['skip', 'replace-input', 'mark-compensated', 'retry-undo']);
 
 /**
- * Turns the instruction to one order into one for others. A parameter replaces each value of that order, so that no other order gets
- * the value. `blockedAt`: the path of the step at which the order was blocked.
+ * Turns an instruction to one order into an instruction to other orders. A parameter replaces each value of that order, so that no other
+ * order gets the value. `blockedAt`: the path of the step at which the order was blocked.
  */
 export function generalized({ kind, ...fields }: SolutionInstruction, blockedAt: string | undefined): GeneralInstruction {
   const parameters = new Map<string, SolutionParameter>();

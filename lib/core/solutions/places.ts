@@ -6,7 +6,7 @@ export interface Place {
   readonly name: string;
   /** The fields and positions on the way to its text. */
   readonly path: readonly (string | number)[];
-  /** Whether it is the whole text, so that any value may take its place. */
+  /** Whether the place is the whole text, so that any value may take it. */
   readonly isAlone: boolean;
 }
 

@@ -20,8 +20,9 @@ const problem = (pointer: string, code: string, detail: string) => ({ ok: false 
 export type RuleDraft = Omit<Rule, 'origin' | 'version'>;
 
 /**
- * Makes a rule of a solution: it does by itself, about the same exceptions, what people did with the solution. Values of parameters may
- * be expressions. The rule is in dry-run. `alike`: what the exceptions of its fingerprints have in common, as far as it is known.
+ * Makes a rule of a solution. The rule does without people, about the same exceptions, what the solution does for them. Values of
+ * parameters may be expressions. The rule is in dry-run. `alike`: what the exceptions of its fingerprints have in common, as far as it is
+ * known.
  */
 export function ruleOf(solution: Solution, values: SolutionValues, alike: readonly Alike[]): Made<RuleDraft> {
   const missing = solution.parameters.filter(({ name }) => !Object.hasOwn(values, name));
@@ -57,7 +58,10 @@ export function ruleOf(solution: Solution, values: SolutionValues, alike: readon
 
 type About = Pick<RuleDraft, 'event' | 'object' | 'condition'>;
 
-/** Returns the event of the rule. A condition of the solution alone decides. The workflow is named, so that the rule may read the order. */
+/**
+ * Returns the event of the rule. If the solution has a condition, it alone decides. The workflow is named, so that the rule may read the
+ * order.
+ */
 function eventOf({ appliesWhen, fingerprints }: Solution, alike: readonly Alike[]): Made<About> {
   const known = alike.filter(({ fingerprint }) => fingerprints.includes(fingerprint));
   const workflow = common(known.map((each) => each.workflow));
@@ -86,7 +90,10 @@ function common(all: readonly (string | undefined)[]): string | undefined {
   return all.every((each) => each === first) ? first : undefined;
 }
 
-/** `step`: the step of the exceptions, which an instruction finds by itself and an action names. */
+/**
+ * Returns the action that does what the instruction does. `step`: the step of the exceptions. An instruction finds it, but an action must
+ * name it.
+ */
 function actionOf(instruction: SolutionInstruction, step: string | undefined): Made<RuleAction> {
   const { kind, ...fields } = instruction;
   const only = (...names: readonly string[]): string | undefined => Object.keys(fields).find((field) => !names.includes(field));

@@ -23,7 +23,7 @@ export interface Solution {
   readonly parameters: readonly SolutionParameter[];
   /** Rises by one with every change, also after a deletion. */
   readonly version: number;
-  /** The version that brought this instruction. Figures of earlier versions are about another one. */
+  /** The version that brought this instruction. Figures of earlier versions are about another instruction. */
   readonly instructionSince: number;
   /** The person's `sub`. */
   readonly createdBy: string;

@@ -7,7 +7,7 @@ import type { DrawnFrame, DrawnNode } from './drawing.ts';
 import { lengthText } from './length-text.ts';
 import { partsOf, templateText } from './template-text.ts';
 
-/** Returns the frame of an activity; undefined if it is drawn without one, unless it has handlers or an undo. */
+/** Returns the frame of an activity; undefined if its type has none. The drawing then adds a frame only for handlers or an undo. */
 export function frameOf(activity: Activity): Pick<DrawnFrame, 'kind' | 'title'> | undefined {
   switch (activity.activity) {
     case 'retry':

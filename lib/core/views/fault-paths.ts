@@ -42,7 +42,7 @@ export type FaultEnd =
       readonly handler: string;
       /** The acts in the order of the definition. Acts in a branch may not happen. */
       readonly does: readonly HandlerAct[];
-      /** Whether the order continues behind the composite. Behind the root, it ends. */
+      /** Whether the order continues after the composite. After the root, the order ends. */
       readonly goesOn: boolean;
     }
   /**
@@ -92,7 +92,7 @@ export function faultPathOf(program: Program, path: string, fault: Raised, origi
   // A fault raised by the workflow involves no agent, so there is no later attempt.
   if (end || fault.permanent || origin === 'raised') return { ...found, askedAgain: false, end: end ?? blockedFor(program, fault) };
   const { onExhausted = 'error' } = program.definition;
-  // The retries have used all their runs, so the order blocks at once (`isUsedUp`).
+  // The retries have used all their runs, so the order is blocked at once (`isUsedUp`).
   if (retries.length > 0 && onExhausted === 'error') return { ...found, askedAgain: false, end: blockedFor(program, fault) };
   return afterSilence(program, found);
 }
@@ -258,7 +258,7 @@ function scopeOf(program: Program, source: string, name: string | undefined): st
   return rootPath;
 }
 
-/** Whether an activity can complete: it does not always end with a fault or with the order. */
+/** Whether an activity can complete, and does not always raise a fault or end the order. */
 function completes(node: Activity): boolean {
   switch (node.activity) {
     case 'raise':

@@ -34,7 +34,7 @@ test('F-143: with `all`, a rule acts on the last of its events to happen, if all
   assert.deepEqual(played([both()], [signal('a', 0), signal('b', 61)]).acted, []);
 });
 
-test('F-143: the time between two events is that of their occurrence, in whatever sequence they arrive', () => {
+test('F-143: a list compares the times at which its events happened, in whatever sequence they arrive', () => {
   assert.deepEqual(played([both()], [signal('b', 50, 'b1'), signal('a', 0, 'a1')]).acted, ['a1']);
   assert.deepEqual(played([both()], [signal('b', 100), signal('a', 0)]).acted, []);
 });
