@@ -21,7 +21,7 @@ export type { ApiOptions } from './route.ts';
 
 type Work = (requestId: string) => Promise<Answer | Refusal> | Refusal;
 
-/** Creates the HTTP API: serves every row of the table in the same way, and answers every other request with a problem. */
+/** Creates the HTTP API: serves every row of the route table in the same way, and answers every other request with a problem. */
 export function createApi(options: ApiOptions, routes: readonly Route[] = allRoutes): Hono {
   let document: string | undefined;
   const handle = createHandler({
@@ -47,7 +47,7 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
       const { method, raw: request } = context.req;
       // Hono answers HEAD with the head of what GET would answer.
       const row = byMethod.get(method === 'HEAD' ? 'GET' : method);
-      // The path with a parameter may have a row for this method.
+      // Another path, with a parameter, also matches this URL and may have a row for this method.
       if (!row && alsoMatches) return next();
       const ids = { id: context.req.param('id') ?? context.req.param('version') ?? '', name: context.req.param('name') ?? '' };
       return serve(context, row, (requestId) =>

@@ -6,7 +6,7 @@ import { KeyHeaders } from './schemas/instructions.ts';
 
 /** The acts on a run. Any operator may act on any run. */
 const acts = [
-  { action: 'start', summary: 'Start a bulk run that is ready: on the very set that was frozen', handle: startBulkRun },
+  { action: 'start', summary: 'Start a bulk run that is ready, for exactly the orders that were frozen', handle: startBulkRun },
   { action: 'pause', summary: 'Pause a bulk run', handle: pauseBulkRun },
   { action: 'resume', summary: 'Resume a paused bulk run', handle: resumeBulkRun },
   { action: 'stop', summary: 'Stop a bulk run for good', handle: stopBulkRun },

@@ -21,7 +21,10 @@ type Creation = Call<unknown, z.output<typeof BulkHeaders>, z.output<typeof Bulk
 /** The time for which a call counts the orders of a filter. After that the run itself finds out whether they are too many. */
 const countingMaxMs = 5_000;
 
-/** Creates a bulk run. The run freezes its set of orders and checks the instruction on each. It starts later: by a call or by `start`. */
+/**
+ * Creates a bulk run. The run first freezes its set of orders and checks the instruction on each. After that it starts at another call, or
+ * by itself if `start` is true.
+ */
 export async function createBulkRun(call: Creation): Promise<Answer | Refusal> {
   const { api, caller, headers, body, requestId } = call;
   const { reason, ratePerSecond, canary, stopAfterFailures, start = false, continues } = body;
@@ -97,7 +100,7 @@ function filterOf({ filter: { submittedAfter, submittedBefore, ids, ...filter } 
   };
 }
 
-/** Returns a filter as people see it: with times as text, and the number of its ids. */
+/** Returns a filter as people see it: with times as text, and the number of its ids in place of the ids. */
 function shown({ submittedAfter, submittedBefore, ids, ...filter }: BulkFilter): JsonObject {
   return {
     ...filter,

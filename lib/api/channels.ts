@@ -120,7 +120,7 @@ const deadLettersMax = 100;
 
 const countView = ({ count, more }: DocumentCount) => ({ deadLetters: count, ...(more ? { moreDeadLetters: true } : {}) });
 
-/** A channel that was never closed has no `since`, `by` and `reason`. */
+/** Returns the state of a channel as people see it. For a channel that was never closed, it has no `since`, `by` and `reason`. */
 function stateView(state: ChannelState | undefined, now: number) {
   if (!state) return { open: true, failuresInRow: 0 };
   const { failuresInRow, closedAt, at, by, reason } = state;
@@ -130,7 +130,7 @@ function stateView(state: ChannelState | undefined, now: number) {
 
 const depthView = ({ visible, inFlight, delayed, oldestAgeMs }: QueueDepth) => ({ visible, inFlight, delayed, oldestAgeMs });
 
-/** A closed circuit breaker has a phase only. */
+/** Returns a circuit breaker as people see it. Of a closed one, they see only the phase. */
 function breakerView(breaker: Breaker | undefined, now: number) {
   const phase = phaseOf(breaker, now);
   if (!breaker || phase === 'closed') return { phase };

@@ -10,7 +10,7 @@ export const chaosRoutes: readonly Route[] = [
     roles: ['viewer', 'operator'],
     summary: 'On one machine only: show the experiments with injected faults',
     query: ChaosQuery,
-    answers: { 200: { description: 'The latest experiments, and for what a new one may be', schema: Chaos } },
+    answers: { 200: { description: 'The latest experiments, and the agents, faults and samples that a new one may name', schema: Chaos } },
     refusals: ['not-found'],
     handle: showChaos,
   }),

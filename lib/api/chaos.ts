@@ -50,7 +50,7 @@ export interface Chaos {
   stop(id: string): Experiment | undefined;
 }
 
-/** Sample orders for an experiment, by its kind (default: 1). Only failures of several orders, and of several clients, show an outage. */
+/** The number of sample orders by the kind of experiment (default: 1). Only failures of several orders and clients show an outage. */
 const ordersOf = { 'sicken-service': 3 } as { readonly [kind: string]: number };
 
 const localOnly = refuse('not-found', {

@@ -184,7 +184,7 @@ async function documentOf(api: Call['api'], name: string, id: string): Promise<D
   return isChannel(name, api) && id.length <= idCharactersMax ? api.store.document(collections.deadLetters(name), id) : undefined;
 }
 
-/** Whether a name is a channel: an agent, a consumer, calls of other orders, submissions or wake-ups. */
+/** Whether a name is a channel: an agent, a consumer, calls of other workflows, submissions or wake-ups. */
 const isChannel = (name: string, { definitions }: Pick<Call['api'], 'definitions'>): boolean =>
   name === queueNames.submissions ||
   name === queueNames.wakeUps ||

@@ -23,7 +23,7 @@ type Requested = Pick<APIGatewayProxyEventV2, 'rawPath' | 'rawQueryString' | 'he
   readonly requestContext: { readonly http: { readonly method: string } };
 };
 
-/** Converts an event of a REST API. It has decoded values of the query, a path that may be encoded, and null for what is absent. */
+/** Converts an event of a REST API. In it, values of the query are decoded, the path may be encoded, and absent fields are null. */
 function ofRestApi({ httpMethod, path, multiValueQueryStringParameters, multiValueHeaders, body, isBase64Encoded }: APIGatewayProxyEvent) {
   const query = new URLSearchParams();
   for (const [name, values = []] of Object.entries(multiValueQueryStringParameters ?? {}))
@@ -61,7 +61,7 @@ function requestOf({ rawPath, rawQueryString, requestContext, headers, body, isB
 }
 
 /**
- * Encodes the path again, which the gateway has decoded (unlike the query): a `#` or `\` in it must not split the URL. Segments `.`
+ * Encodes the path, because the gateway has decoded it (but not the query): a `#` or `\` in the path must not split the URL. Segments `.`
  * and `..` are encoded twice, because URL parsing would remove them; no route matches them.
  */
 const encoded = (path: string): string =>

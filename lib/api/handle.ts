@@ -36,7 +36,7 @@ export function createHandler(api: Call['api']): Handle {
     if (isRefusal(caller)) return caller;
     if (!accepts(request.headers.get('accept'), row.produces ? [row.produces] : ['application/json', 'application/problem+json']))
       return refuse('not-acceptable');
-    // Without a body, 404 comes before complaints about the form. With one, the route reads the body first.
+    // If the request has no body, 404 comes before complaints about its form. Otherwise the body is checked before the route answers 404.
     if (row.isThere && isBodiless(request.headers) && !(await row.isThere({ api, id, name }))) return refuse('not-found');
     const media = row.body && mediaRefusal(request.headers);
     if (media) return media;

@@ -7,8 +7,8 @@ import { type Answer, json } from './route.ts';
 import { programNamed } from './workflows.ts';
 
 /**
- * Says of a page of stored orders whether their histories fit a version of their workflow or, with a cluster, whether they would have ended
- * without a person on its proposal. It changes nothing.
+ * Says of a page of stored orders whether their histories fit a version of their workflow. With `cluster`, says whether its orders would
+ * have ended without a person under the proposal for that cluster. Changes nothing.
  */
 export async function checkStoredHistories(call: HistoriesCall): Promise<Answer | Refusal> {
   if (call.body.cluster !== undefined) return replayOnProposal(call, call.body.cluster);

@@ -34,7 +34,7 @@ export async function readJournal(
 const withNotes = (journal: readonly JournalEntry[], { notes }: StateRecord): readonly JournalEntry[] =>
   notes.length === 0 ? journal : [...journal, ...notes.map((note, index) => ({ seq: (journal.at(-1)?.seq ?? 0) + index + 1, ...note }))];
 
-/** Returns one history entry with the fields that the caller's role may see. Its request id also occurs in messages and logs. */
+/** Returns one history entry with the fields that the caller's role may see. The entry's request id also occurs in messages and logs. */
 export function entryView(orderId: string, entry: JournalEntry, caller: Caller): { readonly [field: string]: unknown } {
   const fields = Object.entries(withRequestId(orderId, entry)).filter(([field]) => seesAll(caller) || forClients.has(field));
   return Object.fromEntries(

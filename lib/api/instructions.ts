@@ -126,7 +126,7 @@ export function carryOutAudited(
   );
 }
 
-/** Returns the part of an order that an instruction changes. */
+/** Returns the fields of an order's head that the audit has from before and from after an instruction. */
 const headView = ({ rev, processState, outcome, suspended, fault }: StateHead) => ({
   rev,
   processState,
@@ -137,7 +137,7 @@ const headView = ({ rev, processState, outcome, suspended, fault }: StateHead) =
 
 const maskedFields: ReadonlySet<string> = new Set(['answer', 'input', 'order', 'output', 'variables']);
 
-/** Returns the content of an instruction for the audit. Values of people may hold secrets, so they are masked as a whole. */
+/** Returns the content of an instruction for the audit. Values that people give may hold secrets, so each is masked as a whole. */
 function argumentsOf(instruction: Given): JsonObject {
   if (instruction.kind === 'signal') return { name: instruction.name, payload: mask };
   if (instruction.kind === 'report') return { type: instruction.type, path: instruction.path ?? null };
@@ -174,7 +174,7 @@ async function refusedIfLocked(
     return await work();
   } catch (error) {
     if (error instanceof InstanceLockedError) return lockedFor(call, error);
-    // During a rollout, a process of the newer version can carry it out: the API answers 503.
+    // During a rollout, a process of the newer version can carry the instruction out: the API answers 503.
     if (!(error instanceof UnreadableRecordError) || (error.newerUntil ?? 0) > call.api.clock.now()) throw error;
     const unreadable = [refusal('unreadable', `The record of the order cannot be read: ${error.reason}.`)];
     return dryRun ? { outcome: 'planned', check: refusedCheck(undefined, unreadable) } : { outcome: 'infeasible', refusals: unreadable };

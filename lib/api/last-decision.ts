@@ -5,7 +5,7 @@ import type { Refusal } from './problem.ts';
 
 /**
  * Adds the last decision about an order, and the person who made it, to the refusal of a decision that came too late. Without a known
- * decision, the refusal stays as it is. Only the newest journal lines are read: they hold each decision that won a race.
+ * decision, the refusal stays as it is. Only the newest journal lines are read: a decision that has just won the race is among them.
  */
 export async function withLastDecision(refusal: Refusal, orderId: string, store: Pick<Store, 'load'>): Promise<Refusal> {
   const found = await store.load(orderId).catch(() => undefined);

@@ -56,7 +56,7 @@ function issuerWith({ key, cursorKey }: IssuerKeys, now: () => number): LocalIss
     issuer,
     audience,
     keys: { keys: [publicKey] },
-    // The same clock signs and verifies.
+    // The same clock sets and checks the times of a token, so no difference between clocks needs to be tolerated.
     skewSeconds: 0,
     cursorKey: Buffer.from(cursorKey, 'base64url'),
     sign({ role, client, groups = [], subject = client ?? role, expiresInSeconds = twelveHours }) {

@@ -59,7 +59,7 @@ export function unlockOrder(call: Call): Promise<Answer | Refusal> {
   });
 }
 
-/** Refuses a call while a host or a person holds the order. Operators get the holder and the end; clients get `Retry-After` alone. */
+/** Refuses a call while a host or a person holds the order. Operators see who holds it and until when; clients get `Retry-After` alone. */
 export const lockedFor = ({ api, caller }: Pick<Call, 'api' | 'caller'>, { heldUntil, person }: InstanceLockedError): Refusal =>
   lockedUntil(heldUntil, api.clock.now(), seesAll(caller) ? { heldBy: person ?? null, lockedUntil: timeText(heldUntil) } : undefined);
 
@@ -77,7 +77,7 @@ export async function orRefusal(call: Call<unknown, unknown, unknown>, work: () 
     return await work();
   } catch (error) {
     if (error instanceof InstanceLockedError) return lockedFor(call, error);
-    // During a rollout, a process of the newer version can carry it out: the API answers 503.
+    // During a rollout, a process of the newer version can carry the call out: the API answers 503.
     if (error instanceof UnreadableRecordError && (error.newerUntil ?? 0) <= call.api.clock.now())
       return conflict([`The record of the order cannot be read: ${error.reason}.`]);
     throw error;

@@ -71,7 +71,7 @@ export interface Followed extends Omit<ActivityReport, 'waitsFor'> {
   readonly input?: Json;
 }
 
-/** Returns the event for which an order waits, from the progress of its activities. It agrees with the head, and is more exact. */
+/** Returns the event for which an order waits, from the progress of its activities, which tells more than the head. */
 export function waitOfOrder(head: StateHead, program: Program | undefined, followed: readonly Followed[]): OrderWait | undefined {
   const ofHead = waitOfHead(head, program);
   if (head.processState !== 'Processing' || head.suspended) return ofHead;

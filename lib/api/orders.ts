@@ -45,7 +45,9 @@ export async function submitOrder(
   }
 }
 
-/** Answers 202 at once, or 200 with the order if the client waits for it and it comes to rest in time. A replay does not wait. */
+/**
+ * Answers 202 at once, or 200 with the order if the client waits for it and it comes to rest in time. A repeated submission does not wait.
+ */
 async function acceptance(
   { headers, ...call }: Call<unknown, z.output<typeof SubmissionHeaders>>,
   { order: { orderId, answer }, replayed }: Extract<Submitted, { outcome: 'accepted' }>,

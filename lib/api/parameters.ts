@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { type ListFilters, unservedIn } from '#ports/list-filters';
 import { badParameter, type ProblemError, type Refusal, refuse } from './problem.ts';
 
-/** Reads the query against the row's schema; refuses unknown, repeated and undecodable parameters. */
+/** Reads the query by the schema of the route; refuses unknown, repeated and undecodable parameters. */
 export function readQuery(schema: z.ZodObject | undefined, url: string): { readonly value: unknown } | Refusal {
   const mark = url.indexOf('?');
   const text = mark < 0 ? '' : url.slice(mark + 1);
@@ -16,7 +16,7 @@ export function readQuery(schema: z.ZodObject | undefined, url: string): { reado
   return parse(schema, Object.fromEntries(given));
 }
 
-/** Reads the headers that the row's schema names; ignores all others. */
+/** Reads the headers that the schema of the route names; ignores all others. */
 export function readHeaders(schema: z.ZodObject | undefined, headers: Headers): { readonly value: unknown } | Refusal {
   if (!schema) return { value: {} };
   return parse(

@@ -49,7 +49,7 @@ export async function readOrder(
   };
 }
 
-/** Returns how far an undo of the order is, what recoveries have masked, and what people have done about it. */
+/** Returns how far an undo of the order is, the faults that recoveries have masked, and what people have instructed and amended. */
 function changesOf(
   program: Program,
   order: OrderRecord,
@@ -92,7 +92,7 @@ function explanationOf(
   return isOfProgram ? withoutTexts(explain(program, instance.state, undefined, around), secretsOf({ program, order, instance })) : null;
 }
 
-/** Returns the order that the last request of a call has started. */
+/** Returns the id of the order that the last request of a `call` activity has started. */
 function calledBy(journal: readonly JournalEntry[], path: string, childOf: (path: string, generation: number) => string): string | null {
   const last = journal.findLast((entry) => entry.type === 'StepRequested' && entry.path === path);
   return last?.type === 'StepRequested' ? childOf(path, Number.parseInt(last.attemptId, 10)) : null;

@@ -20,7 +20,7 @@ export interface RecoveryPlan {
   readonly more: boolean;
 }
 
-/** Returns the affected scope of an activity, with the consumers of all that it has written and not undone yet. */
+/** Returns the affected scope of an activity, with the consumers of the scope's writes that are not undone yet. */
 export async function recoveryPlan(call: Call, path = rootPath): Promise<RecoveryPlan | undefined> {
   const { api } = call;
   const found = await visibleOrder(call);

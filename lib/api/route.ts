@@ -59,7 +59,7 @@ export interface ApiOptions {
   readonly accepting?: () => boolean;
 }
 
-/** One request, validated against its row of the table. */
+/** One request, validated against its row of the route table. */
 export interface Call<Query = unknown, Head = unknown, Body = unknown> {
   readonly api: ApiOptions & {
     readonly openApi: () => string;
@@ -95,7 +95,7 @@ export interface Answer {
 
 type Outcome = Answer | Refusal;
 
-/** One row of the table. Routing, access, 405, validation and the OpenAPI document follow from it. */
+/** One row of the route table. Routing, access, 405, validation and the OpenAPI document follow from it. */
 export interface Route<
   Query extends z.ZodObject = z.ZodObject,
   Head extends z.ZodObject = z.ZodObject,

@@ -40,7 +40,7 @@ export const ruleRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/rules/{id}',
     roles: ['admin'],
-    summary: 'Write a rule; of a rule that the app declares, its mode',
+    summary: 'Write a rule; of a rule that the app declares, only the mode can be changed',
     headers: RuleHeaders,
     body: RuleBody,
     answers: {

@@ -4,8 +4,8 @@ import type { SessionHeaders } from './schemas/console.ts';
 import { sessionSeconds } from './sign-in.ts';
 
 /*
- * The session of the console on the operator's own machine: a token in a cookie that no script can read. Browsers send it to this origin
- * alone (SameSite=Strict), and a call that changes something must also come from a page of this origin.
+ * The session of the console on the operator's own machine: a token in a cookie that no script can read. Browsers send the cookie to this
+ * origin alone (SameSite=Strict), and a call that changes something must also come from a page of this origin.
  */
 
 const plainName = 'redress_session';

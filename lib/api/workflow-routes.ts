@@ -43,7 +43,7 @@ export const workflowRoutes: readonly Route[] = [
     path: '/workflows/{name}/{version}/check',
     roles: ['operator'],
     summary:
-      'Say whether the histories of stored orders fit a version of their workflow, or would have needed no person with a proposed change',
+      'Say whether the histories of stored orders fit a version of their workflow; with `cluster`, whether the orders would have needed no person with a proposed change',
     body: HistoriesBody,
     answers: { 200: { description: 'The orders of one page', schema: CheckedHistories } },
     refusals: ['not-found', 'bad-parameter', 'invalid'],

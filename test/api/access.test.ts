@@ -150,7 +150,7 @@ test('a viewer reads what an operator reads, except the audit and the clients, a
   assert.equal(await stored(), before);
 });
 
-test('a token of a viewer that is also a client submits and cancels nothing, and has the groups that it names', async () => {
+test('a caller whose token has the roles viewer and client submits and cancels nothing, and has the groups that the token names', async () => {
   const { ask, stored } = startApi({ issuer: known });
   const before = await stored();
   const token = await signed({ ...good, roles: ['client', 'viewer'], client: 'acme' });
@@ -339,7 +339,7 @@ test('a token is valid until it expires, however often it was used', async () =>
   assert.equal((await ask('GET', '/orders', { token })).status, 401);
 });
 
-test('when the keys are unavailable, a token is not refused: the answer is 503', async () => {
+test('when the keys of the token issuer are unavailable, a token is not refused: the answer is 503', async () => {
   const { ask } = startApi({ issuer: { ...known, keys: () => Promise.reject(new TypeError('fetch failed')) } });
   const { status, json } = await ask('GET', '/orders', { token: await signed(good) });
   assert.deepEqual([status, json.code], [503, 'unavailable']);
@@ -459,7 +459,7 @@ describe('a change of a registration', () => {
 });
 
 // A17 in docs/internals/findings.md.
-test('a token of a client that is also an operator or an admin submits no orders', async () => {
+test('a caller whose token has the role client and the role operator or admin submits no orders', async () => {
   const { ask, stored } = startApi({ issuer: known });
   const before = await stored();
   for (const roles of [

@@ -93,7 +93,7 @@ async function pagesOf({ ask }: Api, limit: number): Promise<readonly Entry[]> {
 }
 
 describe('the audit of changes', () => {
-  test('has a registration with its author, its reason and the values before and after', async () => {
+  test('has an entry for a registration, with its author, its reason and the values before and after', async () => {
     const api = startApi();
     await put(api, registration);
     const { headers } = await put(api, { ...registration, senders: [], reason: 'it was stolen' }, { 'if-match': '"1"' });
@@ -112,7 +112,7 @@ describe('the audit of changes', () => {
     assert.equal(entries[0]?.['requestId'], headers.get('x-request-id'));
   });
 
-  test('each entry is a line of the log, even if the log is off', async () => {
+  test('each entry is also a line of the process log, even if the log level is off', async () => {
     const lines: string[] = [];
     const api = startApi({ telemetry: createTelemetry({ level: 'off', write: (line) => void lines.push(line) }) });
     await put(api, registration);
@@ -165,7 +165,7 @@ describe('the audit of changes', () => {
         assert.deepEqual([entries, await isDone(api)], moment === 'after' ? [1, true] : [0, false]);
       });
 
-  test('has each opening and closing of a channel', async () => {
+  test('has an entry for each opening and closing of a channel', async () => {
     const api = startApi();
     const turn = (to: string, body: object) => api.ask('POST', `/channels/payment/${to}`, { as: 'operator', body });
     assert.equal((await turn('close', { reason: 'maintenance' })).status, 200);
@@ -214,7 +214,7 @@ describe('the audit of changes', () => {
     assert.equal((await auditOf(api, `?target=wake-ups/${ids[0]}`)).length, 1);
   });
 
-  test('has the instructions of operators that were carried out, and none of clients', async () => {
+  test('has an entry for each instruction of an operator that was carried out, and none for those of clients', async () => {
     const api = startApi();
     const id = await api.orderInError('k');
     const instruct = (body: object, ifMatch = '"3"') =>
@@ -261,7 +261,7 @@ describe('the audit of reads', () => {
     assert.equal((await auditOf(api)).length, 3);
   });
 
-  test('has one entry for a read that two processes see; if one crashes before the entry, the next read writes it', async () => {
+  test('has one entry if an operator reads an order through two processes; after a crash before the entry, the next read writes it', async () => {
     const first = startApi();
     const second = startApi({ store: first.store, clock: first.clock });
     const id = await first.submitOrder('k');

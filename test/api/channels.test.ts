@@ -87,7 +87,7 @@ test("F-108: the engine's own queues are channels, too: submissions and wake-ups
   assert.equal((await ask('POST', '/channels/submissions/close', because)).status, 200);
 });
 
-test('F-108: a channel that is opened with a canary lets one request through; until its answer, the service counts as unavailable', async () => {
+test('F-108: a channel that is opened with a canary lets one request through; until the answer to that, the service counts as unavailable', async () => {
   const { ask, clock, store } = startApi();
   await ask('POST', '/channels/payment/close', because);
   const closedAt = clock.now();

@@ -62,7 +62,7 @@ describe('the clusters of a workflow', () => {
     assert.equal((await shop.ask('GET', clusters, operator)).status, 404, 'the app has no such workflow');
   });
 
-  test('F-161: are checked against their proposal in pages, each order once', async () => {
+  test('F-161: have their orders replayed on their proposal in pages, each order once', async () => {
     const { ask, check, stored } = await parcelsWithout(7, 5);
     const before = await stored();
     const [{ fingerprint }] = (await ask('GET', clusters, operator)).json.items;
@@ -93,7 +93,7 @@ describe('the clusters of a workflow', () => {
     assert.equal((await check({ cluster: fingerprint })).json.checked, 5);
   });
 
-  test('F-161: are not checked with invalid input: the refusal names the field and the remedy, and nothing changes', async () => {
+  test('F-161: have no orders replayed if the call is invalid: the refusal names the field and the remedy, and nothing changes', async () => {
     const { ask, check, stored } = await parcelsWithout(5, 4);
     const before = await stored();
     const [{ fingerprint }] = (await ask('GET', clusters, operator)).json.items;
@@ -114,7 +114,7 @@ describe('the clusters of a workflow', () => {
     assert.equal(await stored(), before);
   });
 
-  test('F-161: have proposals for the newest version alone: the check against an older one is refused', async () => {
+  test('F-161: have proposals for the newest version alone: a replay on an older version is refused', async () => {
     const { ask, check } = await parcelsWithout(5, 5, appOf({ ...parcels, version: 2 }));
     const [{ fingerprint, proposal }] = (await ask('GET', clusters, operator)).json.items;
     assert.equal(proposal.version, 3);

@@ -162,7 +162,7 @@ test('F-120: a body that does not fit its queue is 422 with pointers, and nothin
   assert.equal((await resubmit('stock', answered)).json.errors[0].pointer, '/body/result/output/reservationId');
 });
 
-test('a redacted secret keeps its value if its place is unchanged; if it is moved or quoted, it must be given', async () => {
+test('a mask in an edited body stands for the secret at the same place; a mask that was moved to another field is refused', async () => {
   const { answer, taken, deadLetter, show, resubmit, submitOrder } = withDeadLetter();
   await submitOrder('k');
   await answer('stock', { status: 'succeeded', output: { reservationId: 'r-1' } });
@@ -358,7 +358,7 @@ test('F-120: when an unknown message is discarded without a body, the answer is 
   assert.equal(await discard(`submissions/dead-letters/${id}`), 415);
 });
 
-test('a filter with few matches scans 500 messages per page, and the next page continues there', async () => {
+test('a list with a filter reads 500 messages per page at most, and the next page continues after them', async () => {
   const { ask, deadLetter } = startApi();
   for (let message = 1; message <= 501; message++)
     await deadLetter({ queue: 'stock-requests', body: {}, reason: message < 500 ? 'Common.' : `Rare ${message}.` });

@@ -100,7 +100,7 @@ test('F-148, F-151: the dry run of a recovery lists its scope, its undos and the
   assert.equal((await ask('GET', `/orders/${receipt}`, { as: 'operator' })).json.rev, before);
 });
 
-test('a request for an unknown activity is refused with the activities that exist, and a request of a client is forbidden', async () => {
+test('a request for an unknown activity is refused with the form that is expected, and a request of a client is forbidden', async () => {
   const { dependents, ask, receipt } = await warehouse();
   const { status, json } = await dependents('order/nowhere');
   assert.deepEqual([status, json.errors[0].pointer], [400, '/path']);

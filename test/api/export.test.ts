@@ -55,7 +55,7 @@ describe('an order that an operator exports', () => {
     assert.equal(replay({ ...content, journal }).difference, undefined);
   });
 
-  test('is a read of personal data, which the audit records', async () => {
+  test('is recorded in the audit as a read of personal data', async () => {
     const { ask, page, orderId } = await withOrder();
     await page();
     const { items } = (await ask('GET', '/audit?kind=read', { as: 'admin' })).json;

@@ -67,7 +67,7 @@ describe('a group of alike exceptions', () => {
     assert.deepEqual([group.mutedUntil, group.note, group.ticket], [undefined, undefined, 'https://tickets.example/7']);
   });
 
-  test('is noted in the audit, with the values before and after', async () => {
+  test('has its changes in the audit, with the values before and after', async () => {
     const { note, ask, fingerprint } = await withExceptions();
     await note({ note: 'first', reason: 'seen' });
     await note({ note: 'second' });

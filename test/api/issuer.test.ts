@@ -204,7 +204,7 @@ describe('Cognito: an app client that the registration of a client names', () =>
   const order = { order: { sku: 'tea', quantity: 1, card: 'tok' } };
 
   // A11 in docs/internals/findings.md.
-  test('submits as its client, without a deployment', async () => {
+  test('submits as its client, without another deployment', async () => {
     const { ask, store, clock } = apiWith(cognito);
     const submit = async (jti: string) =>
       ask('POST', '/orders', { token: await signedBy(rsa, { ...newcomer, jti }), headers: { 'idempotency-key': jti }, body: order });
@@ -324,7 +324,7 @@ test('the keys of an issuer are fetched once, from its well-known address or fro
   assert.deepEqual(issuer.fetches.slice(1), ['/keys']);
 });
 
-test('while the keys are unavailable, calls get 503 with retry-after, and succeed as soon as the issuer is back', async (t) => {
+test('while the keys of the issuer are unavailable, calls get 503 with retry-after, and succeed as soon as the issuer is back', async (t) => {
   const issuer = await startIssuer(t, rsa);
   const { ask } = apiWith(issuer.variables);
   const trouble: { readonly [what: string]: RequestListener } = {

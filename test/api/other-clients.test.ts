@@ -46,7 +46,7 @@ const callsOn = (orderId: string): readonly Try[] => [
 
 describe('G20: an order of another client', () => {
   for (const state of ['blocked', 'running', 'damaged'] as const)
-    test(`gets the same answer to every call, byte for byte, as one that never existed, while it is ${state}`, async () => {
+    test(`is answered to every call, byte for byte, like an order that never existed, while it is ${state}`, async () => {
       const api = await twoClients();
       const before = await api.stored().catch(() => '');
       for (const [index, nobodys] of callsOn(never).entries()) {
@@ -95,7 +95,7 @@ describe('G20: an order of another client', () => {
     );
   });
 
-  test('has idempotency keys of its own: two clients with the same key and reference have two orders', async () => {
+  test('is not found by its idempotency key: two clients with the same key and reference have two orders', async () => {
     const { theirs, own, ask } = await twoClients();
     assert.ok(!Object.values(theirs).includes(own));
     const other = await ask('POST', '/orders', {
@@ -218,7 +218,7 @@ describe('G20: waiting calls', () => {
     return started;
   }
 
-  test('calls of one client use none of the places of another client', async () => {
+  test('waiting calls of one client take no place from the waiting calls of another client', async () => {
     const api = await twoClients();
     const many = Array.from({ length: waitersMax.perCaller + 2 }, () => ({ as: 'acme' as const, orderId: api.theirs.running }));
     const all = await waiting(api, [...many, { as: 'other', orderId: api.own }]);
@@ -230,7 +230,7 @@ describe('G20: waiting calls', () => {
     await Promise.all(all.map(({ answer }) => answer));
   });
 
-  test('calls of a client use none of the places of an operator of the same name', async () => {
+  test('waiting calls of a client take no place from those of an operator of the same name', async () => {
     const api = startApi();
     const olga = await issuer.sign({ role: 'client', client: 'olga' });
     const { json } = await api.ask('POST', '/orders', { token: olga, headers: { 'idempotency-key': 'k' }, body: goodSubmission });

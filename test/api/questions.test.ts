@@ -115,7 +115,7 @@ describe('the plan of an undo', () => {
     assert.deepEqual([dry.status, dry.json.undo], [200, plan]);
   });
 
-  test('is a bad parameter for an unknown scope, not found for an unknown order, and forbidden for clients', async () => {
+  test('is refused for an unknown scope as a bad parameter, for an unknown order as not found, and to clients as forbidden', async () => {
     const { ask, orderId } = await withQuestion();
     const plan = async (query: string, as: 'operator' | 'acme' = 'operator', id = orderId) =>
       (await ask('GET', `/orders/${id}/plan${query}`, { as })).json.code;
@@ -188,7 +188,7 @@ describe('an undo that keeps failing', () => {
     assert.deepEqual(await marks(), [false, false]);
   });
 
-  test('is named by its step or by its undo, as the alert does', async () => {
+  test('is marked by the path of its step or by the path of its undo, which the alert names', async () => {
     const { refuse, mark } = await stuck();
     await refuse();
     const wrong = await mark({ path: 'order/price' });

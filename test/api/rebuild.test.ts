@@ -81,7 +81,7 @@ describe('F-160: an operator who has an order rebuilt', () => {
     assert.deepEqual(await stored(), before);
   });
 
-  test('F-15: is refused while another person has locked the order, but not by their own lock', async () => {
+  test('F-15: is refused while another person has locked the order, but not because of their own lock', async () => {
     const { rebuild, damage, orderId, ask } = await withOrder('Error');
     await ask('POST', `/orders/${orderId}/lock`, { as: 'operator', body: { seconds: 60, reason: 'I look into it' } });
     damage(lostState);

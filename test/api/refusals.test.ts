@@ -174,7 +174,7 @@ test('each valid variant of a call is accepted', async () => {
   }
 });
 
-test('errors are checked in a fixed order: the route, the caller, the form, the schema, the order', async () => {
+test('the parts of a call are checked in a fixed sequence: the route, the caller, the form, the schema, the order', async () => {
   const { ask } = startApi();
   const wrong = { accept: 'text/html', 'content-type': 'text/plain' };
   const path = '/orders/absent/instructions';
@@ -278,7 +278,7 @@ test('no refusal repeats the request, and no log line contains a body or a token
   assert.deepEqual([entries[0].orderId, entries[0].route], [orderId, '/orders']);
 });
 
-test('every status of the table has a distinct title and detail', () => {
+test('every problem has a title and a detail that no other problem has', () => {
   const said = Object.values(problems).flatMap(({ title, detail }) => [title, detail]);
   assert.equal(new Set(said).size, said.length);
 });

@@ -98,7 +98,7 @@ test('F-140: a rule that does not fit the workflow is refused with the place and
   assert.deepEqual((await api.ask('GET', '/rules', { as: 'admin' })).json.items, []);
 });
 
-test('a value of an action without expressions must match the whole schema of its receiver, such as the length of a text', async () => {
+test('a literal value in the action of a rule must match the whole schema of its operation, such as the length of a text', async () => {
   const Receipt = z.strictObject({ number: z.string().length(8) });
   const agent = defineAgent('till', { pay: operation({ input: z.object({}), output: Receipt, run: () => ({ number: '12345678' }) }) });
   const workflow = defineWorkflow('fulfil-order', { version: 1, order: z.object({}) }, () => sequence(agent.pay({})));
@@ -174,7 +174,7 @@ test('F-129: a person can change only the mode of a rule that the app declares',
   );
 });
 
-test('a further rule is refused if 200 rules are in force for one kind of event, unless it is off', async () => {
+test('a further rule is refused if 200 rules are in force for one kind of event, unless its mode is off', async () => {
   const api = startApi();
   const { name: _, ...rule } = declined;
   for (let index = 0; index < 200; index++) assert.equal((await put(api, rule, undefined, `r-${index}`)).status, 201);

@@ -109,7 +109,7 @@ describe('a signal from outside', () => {
     assert.deepEqual([(await cancel('two')).status, (await cancel('three')).json.code], [202, 'conflict']);
   });
 
-  test('is a conflict with the possible signals if it arrives too late, or no step will ever wait for it', async () => {
+  test('is refused with 409 and the possible signals if it arrives too late, or no step will ever wait for it', async () => {
     const { signal, answer, stored } = await withOrder();
     await answer('desk', filed);
     await signal('visa', visa);
@@ -142,7 +142,7 @@ describe('a signal from outside', () => {
     assert.equal(await stored(), before);
   });
 
-  test('is a bad parameter with an invalid name, and not found for an order that the caller may not see', async () => {
+  test('is refused as a bad parameter if its name is invalid, and as not found for an order that the caller may not see', async () => {
     const { signal } = await withOrder();
     for (const name of ['1st', '-', 'a'.repeat(65), '%C3%A9', 'a%2Fb'])
       assert.equal((await signal(name, 1)).json.code, 'bad-parameter', name);

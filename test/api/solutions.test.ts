@@ -198,7 +198,7 @@ describe('the suggestions of a task', () => {
 describe('the solutions', () => {
   const body = { name: 'Try again', fingerprints: ['f'], instruction: { kind: 'resubmit' }, reason: 'r' };
 
-  test('F-156: are changed at run time; of two people with one version, one changes it; the audit has each change', async () => {
+  test('F-156: are changed at run time; of two people who have read the same version, one can change it; the audit has each change', async () => {
     const { ask } = startApi();
     const put = (more: object, headers = {}) => ask('PUT', '/solutions/again', { ...operator, headers, body: { ...body, ...more } });
     const first = await put({});
@@ -264,7 +264,7 @@ describe('the solutions', () => {
   });
 });
 
-describe('a rule of a solution', () => {
+describe('a rule made of a solution', () => {
   test('F-156: gives the instruction that people gave, and its back-test compares both', async () => {
     const system = startApi();
     const { ask } = system;

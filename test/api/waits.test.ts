@@ -117,7 +117,7 @@ describe('the waits of an order', () => {
 });
 
 describe('an order whose agent cannot work', () => {
-  test('names the open circuit breaker, the begin of the outage, and the next probe', async () => {
+  test('names the open circuit breaker, the time since which the service is away, and the next probe', async () => {
     const { show, inList, store, clock, supervise } = await orderOf(sequence(desk.book({})));
     const openedAt = clock.now();
     await store.putBreaker({ agent: 'desk', rev: 1, openedAt, probeAt: openedAt + 5000, failedProbes: 0, closedAt: null }, 0);
@@ -177,7 +177,7 @@ describe('an order whose agent cannot work', () => {
 });
 
 describe('the time limit of a whole order', () => {
-  test('is shown to client and operator as endBy, later than the deadline of no step', async () => {
+  test('is shown to clients and operators as endBy, and no deadline of a step is later', async () => {
     const { show, after } = await orderOf(sequence(desk.book({})));
     for (const as of ['acme', 'operator'] as const) assert.equal((await show(as)).endBy, after(3600), as);
   });

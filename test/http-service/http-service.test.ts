@@ -64,7 +64,7 @@ for (const [status, body] of [
   [429, { code: 'rate-limited' }],
   [409, { code: 'request-in-progress' }],
 ] as const) {
-  test(`a ${status} is temporary`, async () => {
+  test(`an answer with the status ${status} is a temporary failure`, async () => {
     const failure = await failureOf(charge({ status, body }));
     assert.ok(failure instanceof TransientFailure);
     assert.match(failure.message, new RegExp(`payment answered ${status} to POST /charges`));
@@ -108,7 +108,7 @@ test('a refusal that the operation declares becomes its declared fault, with the
   });
 });
 
-test('details of a refusal that are too long for a fault are left out', async () => {
+test('if the details of a refusal are too long for a fault, the fault has none', async () => {
   const refused = await charge({ status: 402, body: { code: 'card-declined', why: 'x'.repeat(1024) } });
   assert.deepEqual(refused, { failed: CardDeclined, message: 'payment answered 402 to POST /charges: card-declined' });
 });
@@ -277,7 +277,7 @@ test("the service's own headers are added to each request, and read each time", 
   ]);
 });
 
-test('the address is read from its variable at each call', async (context) => {
+test('the address of the service is read from its environment variable at each call', async (context) => {
   context.after(() => delete process.env['HTTP_TEST_URL']);
   const payment = httpService({ name: 'payment', urlFrom: 'HTTP_TEST_URL' });
   const failure = async (call: Asked = {}) => {
@@ -296,13 +296,13 @@ test('the address is read from its variable at each call', async (context) => {
   assert.deepEqual(await payment.post('/charges', {}, callOf({ output: Charge })), { chargeId: 'ch_1' });
 });
 
-test('S11: a process without the address leaves the outcome of earlier attempts unknown', async () => {
+test('S11: a process without the address of the service leaves the outcome of earlier attempts unknown', async () => {
   const payment = httpService({ name: 'payment', urlFrom: 'HTTP_TEST_NOT_SET' });
   const failure = await failureOf(payment.post('/charges', {}, callOf({ output: Charge, repeated: true })));
   assert.equal((failure as PermanentFailure).outcomeUnknown, true);
 });
 
-test('an id in a path stays one segment of it', async () => {
+test('an id in a path stays one segment of the path', async () => {
   assert.equal(path`/charges/${'a/b?c#d'}/refund`, '/charges/a%2Fb%3Fc%23d/refund');
   assert.equal(path`/parcels?order=${'..'}&piece=${2}`, '/parcels?order=..&piece=2');
   for (const id of ['', '.', '..']) assert.throws(() => path`/charges/${id}/refund`, PermanentFailure, id);

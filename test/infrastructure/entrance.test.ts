@@ -29,7 +29,7 @@ describe('the check of tokens by API Gateway', () => {
     ]);
   });
 
-  test('tokens of each app client pass, which access tokens name as client_id and ID tokens as aud', () => {
+  test('tokens of each app client pass: access tokens name it as client_id, and ID tokens as aud', () => {
     const stack = synthesize({ props: { clients: ['acme'], authorizer: { audience: ['later'] } } });
     const clients = ofType(stack, 'Cognito::UserPoolClient').map(([id]) => ({ Ref: id }));
     const { Audience } = authorizerOf(stack) as { Audience: readonly unknown[] };
@@ -76,7 +76,7 @@ describe('the address of the API', () => {
     assert.deepEqual(stack.open, []);
   });
 
-  test('the API keeps its address if it has no other one', () => {
+  test('the API keeps the address of API Gateway if it has no other one', () => {
     refused({ props: { disableExecuteApiEndpoint: true } }, /no address/, /domain/);
   });
 });

@@ -286,7 +286,7 @@ describe('an agent writes only its intents, its breaker, its failures and its ch
     assert.ok(keys.intent('o1', 'o1/order/pay/1').pk.startsWith('INTENT#'));
   });
 
-  test('X-13, X-20, X-45: an agent without such an operation may write its own breaker, failures and channel, and the list of closed channels', () => {
+  test('X-13, X-20, X-45: an agent without an at-most-once operation may write its own breaker, failures and channel, and the list of closed channels', () => {
     assert.deepEqual(conditions('agent-stock'), own('stock'));
   });
 });
@@ -377,7 +377,7 @@ describe('the rights to close a channel are narrow', () => {
     .filter(({ permissions }) => permissions.closesChannelOf.length > 0)
     .map(({ spec }) => spec.name);
 
-  test('F-108: a function may disable only its own mappings; the supervisor may disable all that can be closed', () => {
+  test('F-108: a function may disable only its own mappings; the supervisor may disable those of each channel that can be closed', () => {
     assert.deepEqual(closing, ['submissions', 'children', 'agent-stock', 'agent-post', 'consumer-ledger', 'scheduler']);
     for (const name of closing) assert.deepEqual(functionsIn(name), arnsOf([name]), name);
     assert.deepEqual(functionsIn('supervisor'), arnsOf(closing));
@@ -393,7 +393,7 @@ describe('the rights to close a channel are narrow', () => {
       );
     });
 
-  test('F-108, F-54: the supervisor puts only the overview and channel records, to note their announcement', () => {
+  test('F-108, F-54: the supervisor puts only the overview, and records of channels to note that it has announced them', () => {
     assert.deepEqual(
       statementFor('supervisor', 'dynamodb:PutItem').map(({ Condition }) => Condition),
       [within(collections.channel('*')), within(collections.overview)],

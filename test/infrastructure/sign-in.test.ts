@@ -38,7 +38,7 @@ describe('the user pool', () => {
     assert.equal(people?.['GenerateSecret'] ?? false, false, 'a public client uses PKCE');
   });
 
-  test('people sign in to the deployed console: its function knows the page of the pool, and the page returns to its address', () => {
+  test('people sign in to the deployed console: its function knows the sign-in page of the pool, which sends them back to the console', () => {
     const [client = ''] =
       ofType(stack, 'Cognito::UserPoolClient').find(([, { Properties }]) => Properties['ClientName'] === undefined) ?? [];
     const { REDRESS_SIGN_IN_CLIENT, REDRESS_SIGN_IN_AUTHORIZE_URL, REDRESS_SIGN_IN_TOKEN_URL } = variablesOfApi(stack);

@@ -26,7 +26,7 @@ const client = DynamoDBDocumentClient.from(clients.dynamodb);
 const stored = async () => JSON.stringify((await client.send(new ScanCommand({ TableName: deployment.table }))).Items);
 const cardOf = (index: number): string => `4111${73_450_291_680 + index * 7_919_007}`;
 
-test('A9: no item of DynamoDB contains a card in plain text, KMS makes one key, and a restore repeats earlier erasures', async () => {
+test('A9: no item of DynamoDB contains a card number in plain text, KMS makes one key, and a restore repeats earlier erasures', async () => {
   const items = ['good', 'declined', 'broken', 'wrong'];
   const ids: string[] = [];
   for (const [index, item] of items.entries()) {

@@ -21,7 +21,7 @@ test('the synthesis warns of a stack without a subscriber to its alerts', () => 
   );
 });
 
-test('a subscription by the app, or an acknowledgment, ends the warning', () => {
+test('the synthesis does not warn if the app subscribes to the alerts, or acknowledges the warning', () => {
   assert.equal(
     warningsAfter(({ orders }) => orders.alerts.addSubscription(new EmailSubscription('operators@example.com'))),
     0,

@@ -170,7 +170,7 @@ describe('an update of a deployment changes one index at most', () => {
     for (const indexes of [ofThis, ofThis.slice(1), [...ofThis, 'by-name name at']]) assert.deepEqual(changesSince(indexes), []);
   });
 
-  test('two new indexes, or one with other keys, are refused with what to do', () => {
+  test('two new indexes, or one with other keys, are refused with a remedy', () => {
     assert.match(String(changesSince(ofThis.slice(2))[0]?.problem), /^An update from 1.0.0 creates worklist .*, and creates in-error /);
     const [other] = changesSince(ofThis.map((each) => each.replace('by-day dayShard', 'by-day day')));
     assert.match(String(other?.problem), /creates by-day dayShard listedAt, and deletes by-day day listedAt/);

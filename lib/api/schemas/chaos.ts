@@ -62,7 +62,7 @@ export const Chaos = z.strictObject({
         steps: z.array(z.string()).describe('what should happen, in order'),
       }),
     )
-    .describe('the faults that may be injected, with what should happen for the agent of the query, or for the first one'),
+    .describe('the faults that may be injected, with what should happen for the agent of the query, or for the first agent'),
   samples: z.array(z.string()).describe('the sample orders of the app, by name'),
   experiments: z.array(Experiment).describe('the latest 20, newest first'),
 });

@@ -24,7 +24,10 @@ export const ExceptionQuery = z.strictObject({
 
 export const GroupQuery = z.strictObject({ since: optionalTime, state: optionalOneOf(states), limit, cursor });
 
-const condition = z.strictObject({ processState, status: z.string().nullable().describe('of the activity; null if no activity is meant') });
+const condition = z.strictObject({
+  processState,
+  status: z.string().nullable().describe('the status of the activity; null if the exception is about no activity'),
+});
 
 export const Exception = z.strictObject({
   id: z.string(),

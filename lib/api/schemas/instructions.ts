@@ -69,7 +69,9 @@ export const InstructionBody = z.discriminatedUnion('kind', [
     input: anyJson.describe('the whole input; a mask stands for the secret that is there'),
   }),
   instruction('resume-at', {
-    path: path.describe('an activity outside every parallel and loop; a branch around it was taken, and a handler around it is running'),
+    path: path.describe(
+      'an activity outside every parallel and loop; if it lies in a branch, that branch was taken; if in a handler, that handler is running',
+    ),
     undoBetween: z.boolean().describe('true: what was done since is undone first; false: it stays done, and is not requested again'),
   }),
   instruction('recover', {
@@ -110,10 +112,14 @@ export const InstructionBody = z.discriminatedUnion('kind', [
     order: anyJson.exactOptional().describe('the body of the new order; a mask stands for the secret that is there'),
     version: z.int().min(1).exactOptional().describe('the version of its workflow; default: that of this order'),
     undoFirst: z.boolean().describe('whether everything is undone before the new order begins'),
-    keepEffects: z.boolean().exactOptional().describe('the effects of this order may stay, although the new one does them again'),
+    keepEffects: z.boolean().exactOptional().describe('true: the effects of this order may stay, although the new order has them again'),
   }),
   instruction('handle', {
-    workflow: z.string().min(1).max(128).describe('it handles each open exception of a finished order, as an order of its own'),
+    workflow: z
+      .string()
+      .min(1)
+      .max(128)
+      .describe('the workflow that handles each open exception of a finished order, as an order of its own'),
     version: z.int().min(1).exactOptional().describe('its version; default: the newest one'),
   }),
   instruction('acknowledge', {}),

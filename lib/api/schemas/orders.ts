@@ -118,7 +118,7 @@ const Step = z.strictObject({
   skipped: z
     .enum(['none', 'done'])
     .optional()
-    .describe('an instruction closed it: done by hand, or not done at all; absent for all others'),
+    .describe('an instruction closed the step: `done` by hand, or `none`: not done at all; absent if no instruction closed it'),
   attempts: z.int().min(0),
   completeBy: timeOrNull.describe('for a wait: the end of its time'),
   startedAt: timeOrNull,
@@ -198,9 +198,12 @@ const lastInstruction = z.strictObject({
     .enum(['running', 'passed', 'failed-again', 'failed-otherwise', 'void'])
     .nullable()
     .describe('whether it has helped; running: not known yet; null for a kind that is not judged'),
-  fault: z.strictObject({ type: z.string(), message: z.string() }).nullable().describe('the fault with which it failed'),
+  fault: z
+    .strictObject({ type: z.string(), message: z.string() })
+    .nullable()
+    .describe('the fault with which the order failed after the instruction'),
   faultBefore: z.strictObject({ type: z.string(), message: z.string() }).nullable().describe('the fault that blocked the order before it'),
-  before: z.record(z.string(), anyJson).describe('the values that it has changed, as the history has them'),
+  before: z.record(z.string(), anyJson).describe('the values before the instruction, as the history has them'),
   after: z.record(z.string(), anyJson).describe('what it says, such as another input; secrets are masked'),
   taskId: z.string().nullable().describe('the task that it has resolved'),
 });
@@ -229,7 +232,9 @@ const forOperators = {
   exceptionId: z
     .string()
     .optional()
-    .describe('the exception for which the order is in Error, that was raised about a finished order, or of an undo that keeps failing'),
+    .describe(
+      'the exception for which the order is in Error; if it is not, the one that was raised about it, or that of an undo that keeps failing',
+    ),
   taskId: z.string().optional().describe('the task of the person who decides about that exception'),
   remainingSeconds: z
     .int()

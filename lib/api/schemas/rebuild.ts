@@ -13,7 +13,7 @@ export const RebuiltOrder = z.strictObject({
   rebuilt: z.boolean().describe('whether this call has replaced the state'),
   readable: z.boolean().describe('whether the state could be read before'),
   lines: z.int().describe('the number of journal lines that were read'),
-  pages: z.int().describe('the number of pages in which the older ones lie'),
+  pages: z.int().describe('the number of pages in which the older lines lie'),
   difference: z
     .string()
     .nullable()

@@ -11,7 +11,7 @@ const version = z.int().min(1);
 export const RuleBody = z.strictObject({
   ...ruleFields,
   name: ruleFields.name.exactOptional().describe('default: the id'),
-  origin: origin.exactOptional().describe('that of the rule, if it is given'),
+  origin: origin.exactOptional().describe('if it is given, it must be the origin of the rule'),
   mode: ruleFields.mode.default('dry-run'),
   priority: ruleFields.priority.default(0),
   timesPerOrder: ruleFields.timesPerOrder.default(ruleLimits.timesPerOrderDefault),
@@ -26,7 +26,7 @@ const testedRule = RuleBody.omit({ reason: true }).extend({
 
 export const BackTestBody = z.strictObject({
   rule: testedRule,
-  days: z.int().min(1).max(backTestLimits.daysMax).describe('the exceptions of the last days are examined'),
+  days: z.int().min(1).max(backTestLimits.daysMax).describe('how many days back exceptions are examined'),
   cursor: cursor.describe('the `next` of the page before, with the same rule and days'),
   limit: z.int().min(1).max(backTestLimits.pageMax).default(backTestLimits.pageMax).describe('most exceptions that this page examines'),
 });

@@ -35,7 +35,7 @@ const fields = {
   fingerprints: z
     .array(z.string().min(1).max(1024))
     .max(solutionLimits.fingerprintsMax)
-    .describe('without a condition, the solution is suggested for exceptions of these'),
+    .describe('without a condition, the solution is suggested for exceptions with these fingerprints'),
   instruction: z
     .looseObject({ kind: z.string() })
     .describe('as for one order; {{name}} in a text stands for a parameter, and a value may be {"$cel": "…"} over the order'),
@@ -77,7 +77,7 @@ export const Solution = z.strictObject({
   createdBy: z.string(),
   stats: z
     .strictObject({
-      used: count.describe('resolutions with it whose kind is verified'),
+      used: count.describe('resolutions with this solution that get a verdict'),
       passed: count,
       failedAgain: count,
       failedOtherwise: count,

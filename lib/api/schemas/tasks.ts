@@ -86,7 +86,7 @@ const task = {
   candidates: z.array(anyJson).optional().describe('rules about such an exception that did not act'),
   comments: z.array(z.strictObject({ by: z.string(), at: time, text: z.string() })),
   verified: z.enum(verdicts).optional().describe('whether the instruction has helped; absent if instructions of its kind are not verified'),
-  previousTaskId: z.string().optional().describe('the task whose instruction has failed again'),
+  previousTaskId: z.string().optional().describe('the earlier task of the order, whose instruction has failed again'),
   nextTaskId: z.string().optional(),
   resolution: z
     .strictObject({
@@ -108,7 +108,7 @@ export const WholeTask = z.strictObject({
   objects: z.array(
     z.strictObject({ kind: z.enum(['order', 'step', 'output', 'dependent']), id: z.string(), name: z.string(), href: z.string() }),
   ),
-  similar: z.strictObject({ open: z.int(), resolved: z.int() }).describe('other tasks of the same fingerprint in the last 30 days'),
+  similar: z.strictObject({ open: z.int(), resolved: z.int() }).describe('other exceptions of the same fingerprint in the last 30 days'),
 });
 
 /** The check of an instruction that resolves a task. A task of a destination has no order. */
