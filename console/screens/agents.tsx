@@ -48,7 +48,7 @@ function AllAgents() {
                     <th class="num">At work</th>
                     <th class="num">Replies</th>
                     <th class="num">Dead letters</th>
-                    <th>Act</th>
+                    <th>Action</th>
                   </tr>
                 </thead>
                 <tbody>
