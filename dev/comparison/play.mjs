@@ -16,7 +16,8 @@ const [orders, kills, awaySeconds, patience] = ['orders', 'kills', 'away', 'pati
 const say = (line) => process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`);
 
 /**
- * Plays the incident of `npm run bulk:incident` on another product, and prints one line of JSON. The product has the methods
+ * Plays the incident of `npm run bulk:incident` on another product, and prints one line of JSON. `canEnd`: whether a person can end single
+ * orders of the product. It has the methods
  *
  * - `start(serviceUrl)`, `kill()` (all its processes, and starts them again), `stop()`
  * - `submit(numbers)`, `waiting()` (how many orders wait for a person), `end(numbers)` (a person ends some of them one by one)

@@ -9,7 +9,7 @@ import { root } from './run.ts';
 
 /**
  * Projects of users, beside the packed package: its types under each compiler and setting, and its test kit under each test
- * runner and version of Node. Every mistake of a workflow must be reported by name in each of them, and nothing else.
+ * runner and version of Node. Every mistake of a workflow must be reported by name in each project, and nothing else.
  */
 const template = `${root}dev/tools/user-projects/`;
 const folder = mkdtempSync(join(tmpdir(), 'redress-projects-'));

@@ -5,7 +5,7 @@ import { type Law, on } from './law.ts';
 
 const types: ReadonlySet<string> = new Set(['RecordUnreadable', 'InvariantViolated']);
 
-/** The write that quarantines an order contains its reason, its note and both announcements, and happens once (S17, L7). */
+/** The write that quarantines an order contains the reason, a note and two announcements, and happens once (S17, L7). */
 export const quarantine = (): Law => ({
   name: 'quarantine',
   after: on(['published', 'written'], (observation) => {

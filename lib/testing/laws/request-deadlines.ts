@@ -9,12 +9,12 @@ const roundingMs = 2;
 /** Longest time between the receipt of a request and the call of its service, unless the process stands still. */
 const soonMs = 100;
 
-/** Time limits of one request over all its copies. The clocks of the order and of the agent's process differ. */
+/** Time limits of one request over all its copies. The clock of the process that requests differs from that of the agent's process. */
 interface Limits {
   /** Earliest and latest deadline that its agent may apply. */
   readonly least: number;
   readonly most: number;
-  /** Time of the request, by the clock of the order. */
+  /** Time of the request, by the clock of the process that requested. */
   readonly since: number;
 }
 
@@ -122,7 +122,7 @@ class Process {
       work.isRequeued = false;
       work.deliveries += 1;
       work.leftMs = completeBy - now;
-      // It is not visible whether the longest duration counts from the request or from its receipt. The earlier one gives the safe limit.
+      // Whether the longest duration counts from the request or from its receipt is not visible. The earlier of the two is the safe limit.
       const isSoon = stoodStillUntil + soonMs < at;
       // A request that has waited for the store was received when the process began to read the circuit breaker, or later.
       const receivedAt = Math.min(now, this.read.until + soonMs >= at ? this.read.from : now) - soonMs;

@@ -42,7 +42,7 @@ export const steps: readonly Scenario[] = [
     answers: { 'order/reserve': [silent(), silent(), silent(), silent(), silent()] },
     lastsSeconds: 90,
   }),
-  scenario('a step that exceeds its failure limit faults, with onExhausted fault', strict, ['DeadlineExceeded', 'compensated'], {
+  scenario('a step that exceeds its failure limit has a fault, with onExhausted fault', strict, ['DeadlineExceeded', 'compensated'], {
     answers: { 'order/charge': [silent(), silent()] },
   }),
   scenario(
