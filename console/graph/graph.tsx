@@ -25,7 +25,7 @@ const lineHeight = 17;
 /** A workflow, with what became of each step of one order. */
 export function Graph({ layout, label, looks, reached, isEnded = false, chosen, choose, compact = false }: Props) {
   const { width, height, frames, boxes, edges } = layout;
-  const took = reachedIds(layout, reached, isEnded);
+  const reachedNodes = reachedIds(layout, reached, isEnded);
   return (
     <svg
       class={`graph ${compact ? 'compact' : ''}`}
@@ -40,7 +40,7 @@ export function Graph({ layout, label, looks, reached, isEnded = false, chosen, 
         <Frame key={frame.frame.id} {...frame} />
       ))}
       {edges.map((edge, index) => (
-        <Edge key={index} {...edge} isTaken={took.has(edge.edge.from) && took.has(edge.edge.to)} />
+        <Edge key={index} {...edge} isTaken={reachedNodes.has(edge.edge.from) && reachedNodes.has(edge.edge.to)} />
       ))}
       {boxes.map((box) => (
         <Box key={box.node.id} box={box} look={looks.get(box.node.path ?? '')} isChosen={chosen === box.node.path} choose={choose} />
@@ -65,9 +65,9 @@ function reachedIds({ boxes, frames, edges }: Layout, reached: ReadonlySet<strin
   for (const { frame } of frames) if (reached.has(frame.path)) ids.add(frame.id);
   for (const { node } of boxes)
     if (node.path === undefined && node.kind === 'join') {
-      const isLed = edges.some(({ edge }) => edge.to === node.id && ids.has(edge.from));
-      const leads = edges.filter(({ edge }) => edge.from === node.id);
-      if (isLed && (leads.length === 0 || leads.some(({ edge }) => ids.has(edge.to)))) ids.add(node.id);
+      const isBeforeReached = edges.some(({ edge }) => edge.to === node.id && ids.has(edge.from));
+      const edgesAfter = edges.filter(({ edge }) => edge.from === node.id);
+      if (isBeforeReached && (edgesAfter.length === 0 || edgesAfter.some(({ edge }) => ids.has(edge.to)))) ids.add(node.id);
     }
   return ids;
 }

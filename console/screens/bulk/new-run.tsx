@@ -33,7 +33,7 @@ export function NewRun() {
     10_000,
   );
   const group = groups.data?.items.find(({ fingerprint }) => fingerprint === filter.fingerprint);
-  const about = filter.ids?.length ?? group?.open;
+  const orderCount = filter.ids?.length ?? group?.open;
   const start = { kind: queried('kind') || 'resubmit', reason: usual, rate: usual, canary: usual, stopAfter: usual };
   const draft = useDraft(`${person.value?.subject ?? ''} bulk ${from || JSON.stringify(filter)}`, start);
   const { kind } = draft.value;
@@ -44,8 +44,8 @@ export function NewRun() {
   const defaults = {
     reason: left?.run.reason ?? '',
     rate: String(left?.run.ratePerSecond ?? 10),
-    canary: from !== '' || about === undefined || about < 3 ? '' : String(Math.max(1, Math.ceil(about / 100))),
-    stopAfter: String(usualStopAfter(about ?? 0)),
+    canary: from !== '' || orderCount === undefined || orderCount < 3 ? '' : String(Math.max(1, Math.ceil(orderCount / 100))),
+    stopAfter: String(usualStopAfter(orderCount ?? 0)),
   };
   const given = (name: keyof typeof defaults): string => (draft.value[name] === usual ? defaults[name] : draft.value[name]);
   const [reason, rate, canary, stopAfter] = [given('reason'), given('rate'), given('canary'), given('stopAfter')];
@@ -128,7 +128,7 @@ export function NewRun() {
                 disabled={reason.trim() === '' || isEmpty || !isRead || !has('operator')}
                 onClick={prepare}
               >
-                {`Check ${about === undefined ? 'these orders' : about === 1 ? 'this order' : `these ${counted(about, 'order')}`}`}
+                {`Check ${orderCount === undefined ? 'these orders' : orderCount === 1 ? 'this order' : `these ${counted(orderCount, 'order')}`}`}
               </button>
               <span class="hint">
                 {has('operator')
@@ -161,7 +161,7 @@ export function NewRun() {
                 ['Workflow', filter.workflow ?? group?.workflow],
                 ['Fault', filter.fault],
                 ['State', filter.state],
-                ['Orders', isRead ? ordersText(about, left?.isAll !== false) : undefined],
+                ['Orders', isRead ? ordersText(orderCount, left?.isAll !== false) : undefined],
                 ['Latest message', group && <Said>{group.sampleMessage}</Said>],
               ]}
             />

@@ -16,7 +16,7 @@ export function reasonOf(order: Order, entries: readonly HistoryEntry[]): Reason
   if (processState === 'Processed') return ended(order);
   if (undo && undo.stuck.length > 0) return stuckUndo(order, undo, entries);
   if (processState === 'Error' && order.fault) return blocked(order, order.fault);
-  if (suspended) return stopped(order, entries);
+  if (suspended) return suspendedReason(order, entries);
   if (undo) return undoing(order, undo);
   return {
     tone: order.waitsFor?.kind === 'outage' ? 'warn' : '',
@@ -72,7 +72,7 @@ function undoing(order: Order, { done, left, now }: NonNullable<Order['undo']>):
   return { tone: 'undo', big: `${what}: ${done} of ${done + left} undos are done.`, soft: order.explanation ?? '' };
 }
 
-function stopped(order: Order, entries: readonly HistoryEntry[]): Reason {
+function suspendedReason(order: Order, entries: readonly HistoryEntry[]): Reason {
   const left = order.remainingSeconds;
   return {
     tone: 'warn',
