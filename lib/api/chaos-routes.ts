@@ -2,7 +2,7 @@ import { showChaos, startExperiment, stopExperiment } from './chaos.ts';
 import { type Route, route } from './route.ts';
 import { Chaos, ChaosBody, ChaosQuery, Experiment } from './schemas/chaos.ts';
 
-/** The calls that inject faults. Any system but that of `npm start` on one machine answers 404. */
+/** The calls that inject faults. Every system answers them with 404, except the one that `npm start` runs on one machine. */
 export const chaosRoutes: readonly Route[] = [
   route({
     method: 'GET',

@@ -74,7 +74,7 @@ export async function answerTo(
   return outcome === 'done' ? answer : { ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } };
 }
 
-/** Answers 202 with one consistent head, which may be newer than the write of this instruction. */
+/** Answers 202 with one consistent head of the order, which may be newer than the write of this instruction. */
 async function acceptedAnswer({ api, id }: Pick<Call, 'api' | 'id'>, writtenAt: number): Promise<Answer> {
   const head = await api.store.head(id);
   const { rev, processState, restartedAs } = head ?? { rev: writtenAt, processState: 'Processing', restartedAs: undefined };

@@ -51,10 +51,10 @@ export async function waitForOrder(api: Call['api'], caller: Caller, orderId: st
   return true;
 }
 
-/** A waiting call. */
+/** One of the limited places for waiting calls, which a call takes while it waits. */
 interface Place {
   readonly holder: string;
-  /** Milliseconds since 1970. It tells the places of one holder apart. */
+  /** The end of the place, in milliseconds since 1970. It tells the places of one holder apart. */
   readonly until: number;
 }
 

@@ -14,7 +14,7 @@ type Within<F extends string, P extends string> = P extends '*' ? F : Extract<F,
 type Raised<F extends string, P extends string> = P extends '*' | 'Engine' | `Engine/${string}`
   ? unknown
   : [Within<F, P>] extends [never]
-    ? { 'nothing in here raises this fault, or a handler before took it': P }
+    ? { 'nothing in here raises this fault, or an earlier handler takes it': P }
     : unknown;
 
 /** A fault as its handler reads it. */
@@ -101,7 +101,7 @@ interface Handler {
 }
 
 /**
- * Records a handler. It is a sibling of the composite's children, so its name must differ from theirs. The name is cut to the 64
+ * Records a handler. A handler is a sibling of the composite's children, so its name must differ from theirs. That name is cut to the 64
  * characters of an activity's name, because the name of a fault alone may have 64.
  */
 function handlerOf({ name, path }: FaultType, body: Activity<string>, before: readonly Handler[]): Handler {

@@ -70,7 +70,7 @@ export type RuleValues<I, K extends RuleEventKind> = {
 
 type Words = In<string>;
 
-/** An action that goes with events of these kinds. */
+/** An action that a rule about events of these kinds may have. */
 export type RuleActionOf<K extends RuleEventKind> =
   | { readonly kind: 'compensate' }
   | { readonly kind: 'recover'; readonly path?: string }
@@ -109,7 +109,7 @@ interface Fields<I, K extends RuleEventKind> {
   /** The condition under which the rule fires. Without it, the events alone decide. */
   readonly condition?: (values: RuleValues<I, NoInfer<K>>) => Expr<boolean>;
   readonly action: RuleActionOf<NoInfer<K>> | ((values: RuleValues<I, NoInfer<K>>) => RuleActionOf<NoInfer<K>>);
-  /** The executor of a `task` or a `handle`. */
+  /** The group that gets the task of a `task` action that names none. Only `task` and `handle` may have an executor. */
   readonly executor?: RuleExecutor;
   /** `off`, `dry-run` or `enforce`. It may be changed while the system runs. */
   readonly mode: RuleMode;
@@ -117,7 +117,7 @@ interface Fields<I, K extends RuleEventKind> {
   readonly priority?: number;
   /** A number to increase with each change of the rule, so that the history of an order tells which version decided. Default: 1. */
   readonly version?: number;
-  /** The most actions on one order for the same reason. Default: 3. */
+  /** The most actions on one order for the same fingerprint; for an event without one, for the same kind of event. Default: 3. */
   readonly timesPerOrder?: number;
 }
 

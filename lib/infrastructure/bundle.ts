@@ -10,7 +10,7 @@ import { SetupError } from '#ports/errors';
 const ending = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 const own = (path: string): string => fileURLToPath(new URL(`../../${path}${ending}`, import.meta.url));
 
-/** The built console, beside the compiled form of this package. */
+/** The folder of the built console, which lies next to the compiled code. */
 const consoleFolder = fileURLToPath(new URL(ending === '.ts' ? '../../dist/console' : '../../console', import.meta.url));
 
 /**

@@ -42,7 +42,7 @@ export interface FunctionSettings {
   readonly maxConcurrency?: number;
   /** Environment variables, such as the URL of an agent's service. */
   readonly environment?: { readonly [name: string]: string };
-  /** Credentials of this agent alone, beside `agentCredentials`. */
+  /** Credentials for this function alone, in addition to `agentCredentials`. */
   readonly credentials?: AgentCredentials;
 }
 

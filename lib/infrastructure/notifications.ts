@@ -2,9 +2,9 @@ import { type FunctionSpec, runsAppCode } from '#runtime/topology';
 import type { AgentCredentials } from './credentials.ts';
 import type { OrderProcessingProps } from './order-processing-props.ts';
 
-/** The destinations that messages for people may go to, beside the topic. */
+/** The destinations that messages for people may go to, in addition to the topic of the deployment. */
 export interface NotificationSettings {
-  /** The only hosts that the notifier calls, beside that of `url`, some with a port: `['hooks.example.com']`. */
+  /** The hosts that the notifier may call, in addition to that of `url`; each may have a port: `['hooks.example.com']`. */
   readonly hosts?: readonly string[];
   /** The webhook of groups that have no destination of their own. Its credential is `NOTIFY_SECRET`. */
   readonly url?: string;

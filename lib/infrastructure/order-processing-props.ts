@@ -28,7 +28,7 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
   readonly agentEnvironment?: { readonly [name: string]: string };
   /** Credentials with which agents and consumers call their services: `call.credential('PAYMENT_KEY')`. Default: none. */
   readonly agentCredentials?: AgentCredentials;
-  /** The other destinations that messages for people may go to, beside the topic `notifications`. Default: none. */
+  /** Further destinations that messages for people may go to, in addition to the topic `notifications`. Default: none. */
   readonly notifications?: NotificationSettings;
   /** The network in which functions run. Default: none, they reach public addresses only. */
   readonly vpc?: VpcSettings;
@@ -47,7 +47,7 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
   readonly disableExecuteApiEndpoint?: boolean;
   /** Limits of the API for each address of callers, by AWS WAF. It makes the API a REST API, and needs `domain`. Default: none. */
   readonly firewall?: Firewall;
-  /** The pages to which people return from the user pool. Default: the console on this machine, and that of the API. */
+  /** The pages to which people return from the user pool. Default: the console of `npm start` on localhost, and that of the API. */
   readonly signIn?: SignIn;
   /** Ids of clients that submit orders; each gets an app client of the user pool. Default: none. */
   readonly clients?: readonly string[];
@@ -65,7 +65,7 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
   readonly deployments?: 'all-at-once' | 'canary';
   /** The Lambda instances of the account in this region ("Concurrent executions"). Queues use at most half of them. Default: 1,000. */
   readonly accountConcurrency?: number;
-  /** Daily copies of the table with AWS Backup, beside its point-in-time recovery. Default: none. */
+  /** Daily copies of the table with AWS Backup, in addition to its point-in-time recovery. Default: none. */
   readonly backup?: BackupSettings;
   /** The time after which finished orders are deleted. Default: never. */
   readonly retention?: Duration;

@@ -172,8 +172,8 @@ export class OrderProcessing extends Construct {
       [...new Set(specs.map(({ file }) => file))].map((file) => [file, isBundled ? bundle(file, entry) : noBundle(file)]),
     );
     const bundleOf = (file: string) => bundles.get(file) as Bundle;
-    // All functions load the same app, but those with its code have further variables. So one check with the variables of the scheduler
-    // covers the functions without app code. Each function with app code has its own check.
+    // All functions load the same app, but those that run its code have further variables. So one check with the variables of the scheduler
+    // covers the functions that run no app code. Each function that runs app code has its own check.
     for (const { file, name } of specs.filter((each) => isBundled && (each.file === 'scheduler' || runsAppCode(each))))
       checkThatItLoads(bundleOf(file).folder, entry, { ...environment, ...ofFile[file], ...settings[name]?.environment });
     return new Map(

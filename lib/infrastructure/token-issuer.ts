@@ -38,8 +38,8 @@ export interface ExternalSignIn {
 /** The addresses to which the sign-in of the user pool may send people back. */
 export interface SignIn {
   /**
-   * The exact addresses after a sign-in. Default: the address of the console on this machine, and that of the API, which serves the
-   * deployed console.
+   * The exact addresses after a sign-in. Default: the address of the console of `npm start` on localhost, and that of the API, which serves
+   * the deployed console.
    */
   readonly callbackUrls?: readonly string[];
   /** The exact addresses after a sign-out. Default: the same as `callbackUrls`. */

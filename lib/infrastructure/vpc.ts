@@ -36,8 +36,8 @@ const interfaceActions = [
 ];
 
 /**
- * Lambda itself creates network interfaces with the function's role. The code of the function must not, so its calls are denied: they
- * alone carry the condition key `lambda:SourceFunctionArn`.
+ * Lambda itself creates network interfaces with the function's role. The code of the function must not, so its calls are denied: only
+ * calls of the code carry the condition key `lambda:SourceFunctionArn`.
  */
 export const networkStatements = (): readonly PolicyStatement[] => [
   new PolicyStatement({ actions: interfaceActions, resources: ['*'] }),

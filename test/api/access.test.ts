@@ -23,9 +23,9 @@ const granted: { readonly [who in Who]: readonly Role[] } = {
 /** Cursors are sealed for one person. */
 const withoutCursor = (answer: { readonly json: object } | undefined) => ({ ...answer?.json, next: null });
 
-/** A well-formed request for each call, so that only access decides. */
 const cancel = 'POST /orders/{id}/cancel';
 const signal = 'POST /orders/{id}/signals/{name}';
+/** A well-formed request for each call, so that only access decides. */
 const wellFormed: { readonly [call: string]: CallOptions } = {
   'POST /orders/{id}/lock': { body: { seconds: 1, reason: 'r' } },
   'POST /orders': { headers: { 'idempotency-key': 'matrix' }, body: goodSubmission },

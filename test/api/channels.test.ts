@@ -7,7 +7,7 @@ import { startApi } from './support.ts';
 const operator = { as: 'operator' } as const;
 const because = { ...operator, body: { reason: 'the bank moves' } };
 
-test('F-108: when an operator closes a channel, the list shows who closed it, when and why; when it is opened, its orders continue', async () => {
+test('F-108: when an operator closes a channel, the list shows who closed it, when and why; after it is opened, the list shows that its messages are released', async () => {
   const { ask, clock } = startApi();
   const channel = async () => {
     const { json } = await ask('GET', '/channels', operator);

@@ -223,7 +223,7 @@ test('F-120: when several operators resolve a message at the same time, one succ
   assert.equal(await depth('stock-requests'), done[0]?.status === 202 ? 1 : 0);
 });
 
-test('F-120: a dead letter whose resubmission broke off is still listed with that fact, and is sent again only if an operator confirms it', async () => {
+test('F-120: a dead letter whose resubmission broke off still shows that resubmission, and is sent again only if an operator confirms it', async () => {
   const { orderWith, deadLetter, queues, resubmit, show, list, depth, clock, history } = withDeadLetter();
   const { orderId, request } = await orderWith({});
   const id = await deadLetter({ queue: 'stock-replies', body: replyTo(request, { reservationId: 'r-1' }) });
@@ -350,7 +350,7 @@ test('F-120: one call resolves the messages that a person has chosen, and no oth
   for (const ids of [[], tooMany, ['']]) assert.equal((await bulk('stock', { ...chosen, filter: { ids }, dryRun: true })).status, 422);
 });
 
-test('F-120: when an unknown message is discarded without a body, the answer is not found', async () => {
+test('F-120: when an unknown message is discarded without a body, the answer is 404', async () => {
   const { ask, deadLetter } = withDeadLetter();
   const id = await deadLetter({ queue: 'submissions', body: {} });
   const discard = async (path: string) => (await ask('DELETE', `/channels/${path}`, { as: 'operator' })).status;

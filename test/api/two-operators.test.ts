@@ -129,9 +129,9 @@ function withOrders() {
 /** The names of the other person's refusal: in the reasons, or as the holder of the lock. */
 const toldIn = ({ json }: Answered): string => JSON.stringify([json.errors?.map(({ detail }: { detail: string }) => detail), json.heldBy]);
 
-describe(`two operators who decide at the same time, ${races} times each`, () => {
+describe(`two operators who decide about one order at the same time, ${races} times for each kind of decision`, () => {
   for (const [name, verb] of Object.entries(verbs))
-    test(`${name}: one call is carried out, and the refusal of the other names who made the first`, async () => {
+    test(`${name}: one call is carried out, and the refusal of the other call names the person whose call was carried out`, async () => {
       const { prepared, send } = withOrders();
       const others = Object.values(instructions);
       const won = { olga: 0, otto: 0 };
@@ -154,7 +154,7 @@ describe(`two operators who decide at the same time, ${races} times each`, () =>
     });
 });
 
-test('two operators who comment on a task at the same time both succeed; after a release by one, the release by the other is refused', async () => {
+test('two operators who comment on a task at the same time both succeed; only the one who has claimed the task can release it', async () => {
   const { prepared, send, ask } = withOrders();
   const comment = (text: string): Verb => ({ path: '/tasks/TASK/comment', body: { text } });
   for (let race = 0; race < races; race++) {

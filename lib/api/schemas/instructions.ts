@@ -137,7 +137,7 @@ const kinds: readonly ([Undescribed] extends [never] ? Described : { 'has no fie
   ({ shape }) => [...shape.kind.values],
 );
 
-/** An instruction without `reason` and `dryRun`, which the call has beside it. */
+/** An instruction without `reason` and `dryRun`, which are fields of the call itself. */
 export const InstructionAlone = z.looseObject({ kind: z.string().meta({ enum: kinds }) }).superRefine((given, context) => {
   for (const field of ['reason', 'dryRun'])
     if (field in given) context.addIssue({ code: 'unrecognized_keys', keys: [field], input: given });

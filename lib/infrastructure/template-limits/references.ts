@@ -2,8 +2,8 @@ import { everyObject } from './deployed-text.ts';
 import type { Rule, Violation } from './template.ts';
 
 /**
- * Finds references to a rule of a custom bus as if they were its name. CloudFormation answers them with `bus|rule`, so metrics with
- * this dimension stay empty.
+ * Finds each `Ref` of a rule of a custom bus that is used as the rule's name. CloudFormation replaces such a `Ref` by `bus|rule`, so a
+ * metric with this dimension stays empty.
  */
 export const ruleReferences: Rule = (template) => {
   const ofBuses = new Set(

@@ -9,7 +9,7 @@ export const silenceAlarms: Rule = (template) =>
       .find(({ Name }) => Name === 'role')?.['Value'];
     const everySeconds = scheduleOf(template, role);
     const covered = Number(Period) * Number(EvaluationPeriods);
-    // One start may be lost or late, so the alarm covers two.
+    // One start may be lost or late, so the alarm must cover two intervals.
     if (everySeconds === undefined || covered >= 2 * everySeconds) return [];
     return [
       {
