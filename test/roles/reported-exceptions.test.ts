@@ -177,7 +177,7 @@ describe('an exception from outside', () => {
     assert.equal((await desk.supervisor.pass()).woken, 1);
     await desk.deliver('wake-ups');
     assert.ok(desk.announced().some(({ detailType }) => detailType === 'Order In Error'));
-    assert.match(String((await taskIn(desk, orderId, 2))?.text), /would suspend the order, but it is in Error/);
+    assert.match(String((await taskIn(desk, orderId, 2))?.text), /would suspend the order, but the order is in Error/);
   });
 
   test('F-164: a finished order refuses it, and so does an order with five exceptions that nobody has handled', async (context) => {

@@ -97,8 +97,8 @@ export class CircuitGuard {
   }
 
   /**
-   * Notes that messages have arrived. A rest is a time without arrivals. A process may still work on old messages after its channel was
-   * closed, so neither its calls nor its reads of that time show that it knows the present breaker.
+   * Notes that messages have arrived. A rest is a time without arrivals. A process may still work on earlier messages after its channel was
+   * closed. So neither its calls nor its reads during a rest show that it knows the present breaker.
    */
   arrived(): void {
     const now = this.options.clock.now();

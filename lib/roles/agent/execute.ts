@@ -19,7 +19,7 @@ type Answer = Result | typeof busy | undefined;
 export async function execute(work: Work, tools: ExecuteTools): Promise<Answer> {
   const { agent, request, operation } = work;
   if (request.confirming && operation.lookup) return lookUp(work, notDone, tools);
-  if (request.confirming && operation.atMostOnce) return outcomeUnknown('Only the service knows whether this was done. Check there.');
+  if (request.confirming && operation.atMostOnce) return outcomeUnknown('Only the service knows whether the step was done. Check there.');
 
   const input = inLinearTime(operation.input).safeParse(request.input);
   const problem = input.success ? undefined : `Invalid input for ${agent}.${request.operation}: ${issuesOf(input.error)}.`;
@@ -101,9 +101,9 @@ async function runOnce(work: Work, run: Run | Result, tools: ExecuteTools): Prom
       const isStopped = stopping?.aborted === true;
       if (isStopped || canceled.aborted || isProgrammingError(error)) permit.release();
       else await permit.failed();
-      // A host that stops leaves the operation running, so the agent must not answer that it was canceled.
+      // A host that stops leaves the operation running, so the agent must not answer that the operation was canceled.
       if (canceled.aborted && !isStopped) return givenUp;
-      const result = outcomeUnknown(`${reasonOf(error)} This may have been done, so it is not tried again.`);
+      const result = outcomeUnknown(`${reasonOf(error)} The step may have been done, so the agent does not try it again.`);
       if (!isStopped) reportError(error, work, { does: 'replies', result }, tools);
       return result;
     }
@@ -112,11 +112,12 @@ async function runOnce(work: Work, run: Run | Result, tools: ExecuteTools): Prom
     const result = typeof run === 'function' ? await withRetries(work, (permit, repeated) => tryIt(run, permit, repeated), tools) : run;
     return !sent && canceled.aborted ? neverSent : result;
   } finally {
-    // Withdraw before the reply, so that a new request may run. After a cancellation the intent stays: it stops late deliveries.
+    // Withdraw before the reply, so that a new request may call the service. After a cancellation the intent stays, against late
+    // deliveries.
     if (!sent && !canceled.aborted) await note.withdraw();
   }
 }
 
 const neverSent = failed({ type: 'Canceled', message: 'It was canceled before anything was sent.', permanent: true });
 
-const requestedBefore = outcomeUnknown('This was requested before, and its outcome is unknown. It is not tried again.');
+const requestedBefore = outcomeUnknown('The step was requested before, and its outcome is unknown. The agent does not try it again.');

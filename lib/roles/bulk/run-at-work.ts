@@ -78,7 +78,7 @@ export class RunAtWork {
     return true;
   }
 
-  /** Works until nothing is left to do now, or `isOver()`; then gives the lease back. */
+  /** Works until nothing is left to do now, or the time of this process is over (`isOver`); then gives the lease back. */
   async work(isOver: () => boolean): Promise<void> {
     let isLeft = true;
     while (isLeft && !isOver()) isLeft = await this.step(isOver);

@@ -31,7 +31,10 @@ export interface BulkAsked {
   readonly solution?: UsedSolution;
 }
 
-/** The outcome of an order of the set. An order without an outcome is `left`. */
+/**
+ * The outcome of an order of the set. `infeasible`: the check of the run refused it. `refused`: the instruction was refused. `moved-on`:
+ * the order was no longer stopped for the same reason. `failed`: all tries failed. An order without an outcome is `left`.
+ */
 export const outcomes = ['applied', 'refused', 'moved-on', 'failed', 'infeasible'] as const;
 export type ItemOutcome = (typeof outcomes)[number];
 export type OutcomeCounts = { readonly [outcome in ItemOutcome]: number };
@@ -71,9 +74,12 @@ export interface BulkRun {
   readonly by: string;
   readonly reason: string;
   readonly createdAt: number;
+  /** The kind of the instruction. */
   readonly kind: string;
   readonly ratePerSecond: number;
+  /** The number of applied orders after which the run pauses; null if it has no canary. */
   readonly canary: number | null;
+  /** The number of failed orders at which the run stops; null if it does not stop for failures. */
   readonly stopAfterFailures: number | null;
   /** Whether it starts as soon as it is prepared. */
   readonly starts: boolean;

@@ -31,7 +31,10 @@ export interface BulkRunnerPorts {
 
 /** Carries out bulk runs. Several processes may do so side by side, but only one at a time works on the same run. */
 export interface BulkRunner {
-  /** Works on every unfinished run that no process holds, until there is nothing to do at present, or `isOver()` is true. */
+  /**
+   * Works on every unfinished run that no process holds, until there is nothing to do at present, or the time of this process is over
+   * (`isOver`).
+   */
   work(isOver: () => boolean): Promise<void>;
 }
 

@@ -29,7 +29,7 @@ class RunReadTooLongAgoError extends Error {
   }
 }
 
-/** The answer of a check: the agents that the write itself would ask, or why the instruction is refused. */
+/** The answer of a check: the agents to which the write would send requests, or why the instruction is refused. */
 export type Checked =
   | { readonly ok: true; readonly agents: readonly string[] }
   | { readonly ok: false; readonly refusals: readonly ItemRefusal[] };

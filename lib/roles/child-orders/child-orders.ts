@@ -68,7 +68,7 @@ export function createChildOrders(options: ChildOrdersOptions): ChildOrders {
 
   /** Cancels a child. A child that has ended, or is being undone, needs no cancellation. */
   async function cancel(orderId: string): Promise<void> {
-    const reason = 'The calling order canceled it.';
+    const reason = 'The calling order canceled this order.';
     const instructed = await scheduler.instruct(orderId, { kind: 'cancel', by: 'workflows', reason }, { id: `cancel@${orderId}` });
     if (instructed.outcome === 'infeasible')
       telemetry.log('debug', 'cannot cancel child order', { orderId, reasons: instructed.refusals.map(({ detail }) => detail).join(' ') });

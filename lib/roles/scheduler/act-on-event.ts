@@ -128,7 +128,7 @@ function suspended(draft: Draft, acting: Acting): Draft {
   const { decision } = acting;
   const isInError = draft.instance.state.blocked !== undefined || draft.record.processState === 'Error';
   const text = isInError
-    ? `The rule ${decision.ruleId} would suspend the order, but it is in Error. Decide how it goes on.`
+    ? `The rule ${decision.ruleId} would suspend the order, but the order is in Error. Decide how it goes on.`
     : `The rule ${decision.ruleId} has suspended the order. Resume it, or end it.`;
   const wishes = { text, ...(decision.executor?.group ? { group: decision.executor.group } : {}) };
   if (draft.record.suspended || isInError) return asked(draft, acting, wishes);

@@ -29,6 +29,7 @@ export interface Deadline {
 export const heardOf = (due: DueFor | null): string => due?.heard ?? lastHeard(undefined);
 
 interface Outstanding extends Deadline {
+  /** Whether the supervisor counts a failure when this deadline has passed. */
   readonly counts: boolean;
   /** The time at which the reply is due, if the step is examined again at another time. */
   readonly completeBy?: number;

@@ -133,7 +133,7 @@ function remainingByteBudget({ settings: { byteBudget }, instance, loaded }: Dra
 
 /** Announces that an undo keeps failing, so that an operator looks for the reason. The scheduler continues to retry it. */
 function announceStuck(draft: Draft, { path, attemptId, fault }: Extract<OrderFact, { type: 'UndoFailed' }>): Draft {
-  const summary = summaryIn(draft, fault ?? engineFault(engineFaults.deadlineExceeded, 'Its agent does not answer.'));
+  const summary = summaryIn(draft, fault ?? engineFault(engineFaults.deadlineExceeded, 'The agent of the undo does not answer.'));
   const failureCount = attemptOf(attemptId);
   const id = `${announcedAs(draft.record)}/stuck/${path}/${attemptId}`;
   return alert(draft, 'Compensation Stuck', {

@@ -54,7 +54,7 @@ export function beginHandler(
   return startHandler(decided, handler);
 }
 
-/** Begins the order that handles an exception, and notes it. */
+/** Begins the order that handles an exception, and notes that this order has a handler. */
 export function startHandler(draft: Draft, handler: RunningHandler): Draft {
   const { seq, orderId, workflow } = handler;
   const noted = withHandlers(draft, [...(draft.instance.rules?.handlers ?? []), handler]);

@@ -44,7 +44,7 @@ export function inconsistencyReport({ cause, causedBy, uses, isTooMany }: Omit<I
   const [first] = uses;
   const objects = [...new Set(uses.map(({ object }) => object))];
   const message = isTooMany
-    ? `Too many orders have read what ${cause.path} wrote: some were not told that it is undone. See GET /orders/${cause.orderId}/dependents.`
+    ? `Too many orders have read what ${cause.path} wrote: some of them were not notified that the write is undone. See GET /orders/${cause.orderId}/dependents.`
     : `${cause.path} of ${cause.orderId} has been undone, after this order had read ${objects.slice(0, 5).join(', ')}.`;
   return {
     kind: 'report',

@@ -60,7 +60,7 @@ export type OrderFact =
       readonly type: 'InconsistencyFound';
       readonly id: string;
       readonly cause: { readonly orderId: string; readonly path: string };
-      /** The path of the recovery that undoes or repeats the steps that have read the write. `masked`: see `raiseMasked`. No exception. */
+      /** The path of the recovery that undoes or repeats the steps that have read the write: no exception. `masked`: see `raiseMasked`. */
       readonly maskedBy?: string;
       readonly masked?: Pick<Inconsistency, 'uses' | 'causedBy'>;
       /** This order had already undone each of these uses: there is no exception. */

@@ -159,6 +159,6 @@ async function change(store: Store, orderId: string, make: (head: StateHead) => 
     return write.outcome === 'written' ? true : 'lost';
   });
   if (isChanged === 'lost')
-    throw new Error(`Cannot take the lease of order ${orderId}: other writes won all ${racesMaxUsual} races. Try again.`);
+    throw new Error(`Cannot change the lease of order ${orderId}: other writes won all ${racesMaxUsual} races. Try again.`);
   return isChanged;
 }

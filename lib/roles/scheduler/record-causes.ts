@@ -122,7 +122,7 @@ function stuckUndosOf(draft: Draft): readonly Cause[] {
 function undoFaultOf({ instance }: Draft, path: string): Fault {
   const last = instance.tail.findLast((fact) => fact.type === 'UndoFailed' && fact.path === path && fact.fault);
   const fault = last?.type === 'UndoFailed' ? last.fault : undefined;
-  return { ...(fault ?? engineFault(engineFaults.deadlineExceeded, 'Its agent does not answer.')), source: path };
+  return { ...(fault ?? engineFault(engineFaults.deadlineExceeded, 'The agent of the undo does not answer.')), source: path };
 }
 
 export function causeOf(draft: Draft, name: string, fault: Cause['fault'], answer?: JsonObject): Cause {

@@ -3,7 +3,7 @@ import type { Decision } from '#core/rules/situation';
 import type { Draft } from './draft.ts';
 import type { RuleVerdict } from './types.ts';
 
-/** An action of a rule whose effect is not known yet. */
+/** An action of a rule whose verdict is not known yet. */
 export interface RuleWatch extends Watch {
   readonly rule: { readonly id: string; readonly version: number };
   /** The last line of the journal before the action. */

@@ -41,7 +41,7 @@ export interface ActivityReport extends Progress {
   readonly activity: Activity['activity'];
   readonly agent: string | null;
   readonly operation: string | null;
-  /** Null for a step, which waits for its agent. */
+  /** Null for a step that waits for its agent. A step may also pause before its next request: then it waits for a time. */
   readonly waitsFor: Wait | null;
 }
 
@@ -109,7 +109,7 @@ function listed(
   const courses = coursesIn(journal);
   const turns = Map.groupBy(courses.keys(), definitionPath);
   const { nodes } = program;
-  // The order no longer has an undo from a rule that was removed after the undo had ended.
+  // A rule gave the undo, and was removed after the undo had ended: the program of the order no longer contains the undo.
   const removedUndo = (path: string, node: Activity): readonly (readonly [string, Activity])[] => {
     const undo = undoPathOf(path);
     return isRemote(node) && !nodes.has(undo) && turns.has(undo) ? [[undo, nodeAt(program, undo)]] : [];
@@ -117,7 +117,7 @@ function listed(
   const all = [...nodes].flatMap(([path, node]): readonly (readonly [string, Activity])[] => [[path, node], ...removedUndo(path, node)]);
   return all.flatMap(([nodePath, node]) => {
     if (!isListed(node)) return [];
-    // An undo is listed once the journal mentions it.
+    // An undo is listed as soon as the journal mentions it.
     const done = isUndoPath(nodePath) ? nodes.get(undonePath(nodePath)) : undefined;
     return (turns.get(nodePath) ?? (done ? [] : [nodePath])).map((path) => {
       const { question, wasBlocked: _, ...course } = withStatus(courses.get(path) ?? notStarted, state?.activities[path]?.status);

@@ -5,7 +5,7 @@ import { exceptionFingerprintOf } from '#roles/exceptions/causes';
 import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
 import { addToOutbox, type Draft } from './draft.ts';
 
-/** An instruction that has resolved a task, and whose effect is not known yet. */
+/** An instruction that has resolved a task, and whose verdict is not known yet. */
 export interface TaskWatch extends Watch {
   /** The task: of this order, or of the one that this order replaces. */
   readonly task: { readonly orderId: string; readonly submittedAt: number; readonly seq: number };

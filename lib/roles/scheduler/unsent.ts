@@ -7,7 +7,10 @@ import { isStopped } from './deadlines.ts';
 /** Pause before unsent requests are sent again: a queue that refuses messages usually recovers within seconds. */
 const soonMs = 5_000;
 
-/** Kinds of deadlines that a mark replaces by an earlier one. Otherwise a step could count as late although its request was never sent. */
+/**
+ * Kinds of deadlines that `markUnsent` replaces by an earlier deadline. Otherwise a step could count as late although its request was never
+ * sent.
+ */
 const replaceable: ReadonlySet<DueFor['kind']> = new Set(['step', 'claim', 'timer', 'outbox']);
 
 /** Whether the requests of the last write could not be sent, and no redelivery will send them. */

@@ -160,7 +160,7 @@ const stuckIn = ({ orderId, state, newFacts }: Tracked): readonly Detail[] =>
       ...{ id: `${announcedAs(state)}/stuck/${path}/${attemptId}`, orderId, at: timeText(state.updatedAt) },
       ...{ class: fault?.class ?? 'basic-failure', type: fault?.type.split('/').at(-1) ?? 'DeadlineExceeded', source: path },
       ...{ before: 'Compensating', after: 'Compensating', failureCount: Number(attemptId.split('.').at(-1)) },
-      message: fault?.message ?? 'Its agent does not answer.',
+      message: fault?.message ?? 'The agent of the undo does not answer.',
       ...dataOf(fault),
     };
   });
