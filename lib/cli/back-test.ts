@@ -42,4 +42,4 @@ const added = (sums: Sums, page: PageView): Sums => ({
 });
 
 export const figuresText = ({ examined, matched, sameOutcome, differs }: Sums): string =>
-  `${examined} examined, ${matched} matched: ${sameOutcome} with the same outcome, ${differs} differ.`;
+  `${examined} examined, ${matched} matched: ${sameOutcome} with the same outcome, ${differs} with another one.`;

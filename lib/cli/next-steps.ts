@@ -19,7 +19,7 @@ export function nextSteps(order: OrderView, exception?: ExceptionTags): readonly
   if (suspended) return [`To let it go on: ${typed('resume')}`, ...marks];
   if (processState !== 'Error') {
     const isPaused = undo?.stuck.some(({ nextAt }) => nextAt !== null) ?? false;
-    const retry = isPaused ? [`To request it again now: ${typed('retry-undo')}`] : [];
+    const retry = isPaused ? [`To request the failing undo again now: ${typed('retry-undo')}`] : [];
     return marks.length === 0 ? [] : [...retry, `To stop the undo: ${typed('suspend')}`, ...marks];
   }
   if (taskId === undefined || fault?.type === questionType) return [];
@@ -50,9 +50,9 @@ function placeOf(order: OrderView): string {
 
 type Undo = NonNullable<OrderView['undo']>;
 
-/** Returns how to mark a stuck undo as done. If several undos are stuck, the path says which one. */
+/** Returns how to mark a stuck undo as done. If several undos are stuck, the command names its step. */
 function markStep({ path }: Undo['stuck'][number], undo: Undo | undefined, typed: (command: string, more?: string) => string): string {
   const isOnly = undo?.stuck.length === 1;
   const command = typed('mark-compensated', isOnly ? '' : ` --path ${printable(path)}`);
-  return `If ${isOnly ? 'it' : printable(path)} was undone by hand: ${command}`;
+  return `If ${printable(path)} was undone by hand: ${command}`;
 }

@@ -123,7 +123,7 @@ describe('instructions at the command line', () => {
     );
     assert.match(
       shown.err,
-      /To stop the undo: redress order suspend \S+ --reason '…' --dry-run\nIf it was undone by hand: redress order mark-compensated/,
+      /To stop the undo: redress order suspend \S+ --reason '…' --dry-run\nIf \S+ was undone by hand: redress order mark-compensated/,
     );
     const turn = (kind: string) => system.redress(['order', kind, orderId, '--reason', 'the account is looked at']);
     assert.equal((await turn('suspend')).exitCode, 0);
@@ -134,7 +134,7 @@ describe('instructions at the command line', () => {
     assert.match((await system.redress(['order', 'mark-compensated', orderId, '--dry-run'])).out, /undo goes on when somebody resumes/);
     assert.match(
       stopped.err,
-      /^To let it go on: redress order resume \S+ --reason '…' --dry-run\nIf it was undone by hand: redress order mark-comp/,
+      /^To let it go on: redress order resume \S+ --reason '…' --dry-run\nIf \S+ was undone by hand: redress order mark-comp/,
     );
     assert.doesNotMatch(stopped.err, /retry-undo/);
     const marked = ['order', 'mark-compensated', orderId, '--reason', 'refunded by hand', '--yes'];

@@ -102,7 +102,7 @@ describe("W-05, F-155: the operator's work at the command line", () => {
     const { out, err } = await run('order', 'get', orderId);
     assert.match(out, new RegExp(`^exception +${order.exceptionId}$`, 'm'));
     assert.match(out, new RegExp(`^task +${order.taskId}$`, 'm'));
-    assert.match(err, /To request it again now: redress order retry-undo|^If it was undone by hand/);
+    assert.match(err, /To request the failing undo again now: redress order retry-undo|^If \S+ was undone by hand/);
     const listed = await run('task', 'list', '--kind', 'undo-stuck');
     assert.match(listed.out, new RegExp(`^due .* order +reference +task\\n[\\s\\S]*${orderId} +tsk_`));
   });

@@ -78,7 +78,10 @@ describe('solutions at the command line', () => {
     await put('again', { appliesWhen: 'exception.type == "CardDeclined"', instruction: { kind: 'resubmit' } });
     await system.order('void');
     const made = await run('solution', 'rule', 'again');
-    assert.match(made.err, /^\d+ examined, \d+ matched: 0 with the same outcome, \d+ differ\.\nTo write it: redress rule put again FILE/);
+    assert.match(
+      made.err,
+      /^\d+ examined, \d+ matched: 0 with the same outcome, \d+ with another one\.\nTo write it: redress rule put again FILE/,
+    );
     const written = await system.redress(['rule', 'put', 'again', '-', '--reason', 'r', '--json'], { input: made.out });
     assert.partialDeepStrictEqual(written.json, { id: 'again', mode: 'dry-run', action: { kind: 'retry' } });
     await run('solution', 'put', 'card', fileWith(another), '--reason', 'r');

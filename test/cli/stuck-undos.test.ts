@@ -68,7 +68,7 @@ describe('F-153: an order whose undo keeps failing, at the command line', () => 
     const pattern = /^stuck +order\/ship failed once: AlreadyDispatched \(It has left\.\); the fault is permanent; next request at \S+Z$/m;
     assert.match(out, pattern);
     assert.match(out, /^undo of ship +shop\.recall +failed once /m);
-    assert.match(err, /^To request it again now: .*\nTo stop the undo: redress order suspend .*\nIf it was undone by hand: /);
+    assert.match(err, /^To request the failing undo again now: .*\nTo stop the undo: redress order suspend .*\nIf \S+ was undone by/);
   });
 
   test('shows the time until the next request of the undo while the order is suspended', async () => {

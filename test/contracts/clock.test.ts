@@ -10,7 +10,7 @@ function clockContract(name: string, clock: Clock): void {
     assert.ok(second >= first);
   });
 
-  test(`${name}: when its signal aborts, a sleep ends at once, and it does not begin after that`, async () => {
+  test(`${name}: a sleep ends at once when its signal aborts, and does not begin if the signal has aborted before`, async () => {
     const controller = new AbortController();
     const sleeping = clock.sleep(2 ** 40, controller.signal);
     controller.abort('enough');

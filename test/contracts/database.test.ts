@@ -166,7 +166,7 @@ const plans = {
   inError: new RegExp(`^SEARCH s USING (COVERING )?INDEX states_in_error \\(errorListedAt${between}\\)$`),
 };
 
-test('closing waits for writes that have begun, and refuses later ones', async (t) => {
+test('closing a database waits for writes that have begun, and later writes are refused', async (t) => {
   const folder = folderFor(t);
   const database = openDatabase(dataFile(folder));
   const begun = putClient(database, 'a');

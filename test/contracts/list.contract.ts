@@ -203,7 +203,7 @@ export function listContract(name: string, open: () => Opened | Promise<Opened>)
       assert.deepEqual(idsOf(await few.list(filter, undefined, 4)), ['o33', 'o23', 'o13', 'o3'], JSON.stringify(filter));
   });
 
-  it('A3: filters that an index serves fill their pages, and a walk with any others finds all', async ({ store, few }) => {
+  it('A3: a filter that an index serves fills its pages, and the pages of any other filter have all its orders', async ({ store, few }) => {
     const orders = ordersForFilters();
     for (const { orderId, order, state } of orders) await put(store, orderId, state, order);
     for (const names of [...indexed, ...[...checked, Object.keys(oneOfEach)]]) {
@@ -294,7 +294,7 @@ export function listContract(name: string, open: () => Opened | Promise<Opened>)
       assert.equal((await idsInPages(store, { state: 'Error', ...filter }, 2)).join(' '), expected, JSON.stringify(filter));
   });
 
-  test(`${name}: a list agrees with a plain filter over the same orders`, async () => {
+  test(`${name}: a list has the orders that a plain filter over all stored orders keeps, newest first`, async () => {
     const client = fc.constantFrom('a', 'b');
     const orders = fc.array(
       fc.record({

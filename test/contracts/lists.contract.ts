@@ -73,7 +73,7 @@ export function listsContract(name: string, open: () => Opened | Promise<Opened>
     }
   });
 
-  it('a read may begin and end at a time', async ({ store }) => {
+  it('a read of a list may begin and end at a given time', async ({ store }) => {
     await put(
       store,
       listOf(9, (index) => task(`t${index}`, noon + index)),
@@ -89,7 +89,7 @@ export function listsContract(name: string, open: () => Opened | Promise<Opened>
     assert.deepEqual(await store.listed(empty), { items: [] });
   });
 
-  it('a write replaces the lists of its document', async ({ store, other }) => {
+  it('a document is on the lists that its latest write names, and on no earlier ones', async ({ store, other }) => {
     const done = lists.doneTasks('2026-01-31');
     await put(store, [task('t1', noon), task('t1', noon, { rev: 2, listA: { list: done, sort: sortKey(noon + 5, 't1') } })]);
     const read = { order: 'ascending', limit: 10 } as const;

@@ -25,7 +25,7 @@ const add = (id: string, more: Partial<TallyAdd> = {}): TallyAdd => ({
 export function talliesContract(name: string, open: () => Opened | Promise<Opened>): void {
   const it = contractTest(name, open);
 
-  it('a tally has the sums of all its writes, the times of the first and the last, and the description from the first', async ({
+  it('a tally has the sums of all its writes, the times of the first and the last write, and the description from the first write', async ({
     store,
     other,
   }) => {
@@ -45,7 +45,7 @@ export function talliesContract(name: string, open: () => Opened | Promise<Opene
     assert.deepEqual((await other.document('ORDER#ord_1', 'a'))?.content, { id: 'a', rev: 2 });
   });
 
-  it('a document that is refused adds nothing', async ({ store, other }) => {
+  it('a document whose write is refused adds nothing to the tally', async ({ store, other }) => {
     await store.putCounted(document('a'), 0, add('day', { at: noon }));
     const again = await other.putCounted({ ...document('a'), content: { other: true } }, 0, add('day', { at: noon }));
     assert.deepEqual(again, { outcome: 'refused', current: document('a') });
@@ -53,7 +53,7 @@ export function talliesContract(name: string, open: () => Opened | Promise<Opene
     assert.deepEqual((await store.tallies('GROUPS#1', '0'))[0]?.sums, { total: 1 });
   });
 
-  it('writes at the same time are all counted', async ({ store, other }) => {
+  it('all writes to a tally at the same time are counted', async ({ store, other }) => {
     const writers = listOf(12, (index) => (index % 2 ? store : other).putCounted(document(`d${index}`), 0, add('day', { at: noon })));
     assert.ok((await Promise.all(writers)).every(({ outcome }) => outcome === 'written'));
     assert.deepEqual((await store.tallies('GROUPS#1', '0'))[0]?.sums, { total: 12 });

@@ -35,13 +35,13 @@ for (const [where, options] of Object.entries({ 'this project': {}, 'a project w
     assert.deepEqual(comparedWith(outputOf(options), source, 'negative.ts'), { unnamed: [], others: [] });
   });
 
-test('each wrong workflow says which name the message contains', () => {
+test('each wrong workflow of the examples says which name its message must contain', () => {
   const mistakes = mistakesIn(source);
   assert.ok(mistakes.length >= 20);
   assert.equal(mistakes.length, source.split('\n').filter((text) => text.includes('// @ts-expect-error')).length);
 });
 
-test('the test finds a message at another place, a message without the name, and a mistake without a message', () => {
+test('the comparison with the messages finds a message at another place, a message without the name, and a mistake without a message', () => {
   const wrong = '// @ts-expect-error a misspelt field: itms\norder.itms;\n// @ts-expect-error a missing input: items\norder;';
   const itms = "wrong.ts(2,7): error TS2339: Property 'itms' does not exist.";
   const items = "wrong.ts(4,1): error TS2345: Property 'items' is missing.";

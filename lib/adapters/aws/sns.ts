@@ -4,8 +4,8 @@ import type { PeopleMessage } from '#core/notifications/message';
 import type { SendResult } from '#ports/sender';
 
 /**
- * Sends messages to topics of SNS. `topicArn`: the topic of the deployment, for destinations without one. Topics need no list of allowed
- * names: the permissions of the function say which ones it may use.
+ * Sends messages to topics of SNS. `topicArn`: the topic of the deployment, for destinations without a topic. Topics need no list of
+ * allowed names: the permissions of the function say which topics it may use.
  */
 export function snsSender(topicArn: string | undefined, client = new SNSClient({})) {
   return async (

@@ -15,9 +15,9 @@ export type VisibleMessages = (queue: string, now: number, max: number) => reado
 const columns = 'id, body, receiveCount, sentAt, grp';
 
 /**
- * Chooses visible messages fairly: groups take turns, and within a group the oldest is first. If one receive takes all visible messages,
- * turns do not matter and groups are not read. The next turn is known to this process alone: other processes of the folder take turns of
- * their own.
+ * Chooses visible messages fairly: groups of messages take turns, and within a group the oldest message is first. If one receive takes all
+ * visible messages, turns do not matter and groups are not read. This process alone knows the group of the next turn: other processes of
+ * the folder take turns of their own.
  */
 export function visibleMessages(database: Database): VisibleMessages {
   const selectAll = database.prepare(`SELECT ${columns} FROM messages WHERE queue = ? AND visibleAt <= ? ORDER BY visibleAt, id LIMIT ?`);
@@ -37,7 +37,7 @@ export function visibleMessages(database: Database): VisibleMessages {
     return following ?? (selectFirst.get(queue) as { grp: string | null }).grp ?? undefined;
   };
 
-  /** Returns the groups with visible messages, in turn, from the next one on. */
+  /** Returns the groups with visible messages, in turn, from the group `first` on. */
   const groupsInTurn = (queue: string, now: number, first: string | undefined, max: number): readonly string[] => {
     const groups: string[] = [];
     let group = first;

@@ -29,8 +29,8 @@ export function orderReads(database: Database): OrderReads {
 
   /**
    * Recently read orders. Only an erasure changes an order, so a load need not read and parse it again. A different submission time means a
-   * different order: the first was deleted, and its key was used again. Another process may have erased an order, so each of its commits
-   * empties this memory.
+   * different order: the first was deleted, and its key was used again. Another process may have erased an order, so each commit of another
+   * process empties this memory.
    */
   const recent = new Map<string, OrderRecord>();
   let othersVersion: number | undefined;

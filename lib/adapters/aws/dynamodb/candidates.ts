@@ -26,9 +26,9 @@ interface Range {
 }
 
 /**
- * Yields positions of orders that may match a filter, newest first, from a position on. It uses one index (`orderList`): by reference,
- * orders in Error, days of the client, or all days by shard. The items decide on the other conditions. A position without an order ends
- * each day, so that a walk over days without a match can stop there and continue later.
+ * Yields positions of orders that may match a filter, newest first, from a position on. It reads one index, as `orderList` says: by
+ * reference, orders in Error, days of the client, or all days by shard. Items decide whether an order meets the other conditions. A
+ * position without an order ends each day, so that a walk over days without a match can stop there and continue later.
  */
 export async function* candidates(table: Table, filter: OrderFilter, after: ListPosition | undefined): AsyncGenerator<ListPosition> {
   const range = rangeOf(filter, after);

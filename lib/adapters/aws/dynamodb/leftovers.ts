@@ -23,10 +23,10 @@ import { setIf } from './update-if.ts';
 /**
  * The records beside the state of an order: its submission, its pages, and the intents of agents. The state alone says whether the order
  * exists. The expiry of the other records must follow the state's, even if a process crashes in between:
- * - The other records get their expiry after the state, and lose it before the state. No record of a live order has one.
+ * - The other records get their expiry after the state, and lose it before the state. No record of an unfinished order has an expiry.
  * - The submission gets its expiry last and loses it first. While the submission has no expiry, other records may lack theirs, too.
  * - Called orders get their expiry with their caller, before the caller's submission does. Until then they are kept for the caller.
- * - Each item stores the rev for which its expiry was set, so that a delayed process cannot set an older one.
+ * - Each item stores the rev for which its expiry was set, so that a delayed process cannot set an older expiry.
  */
 export interface Leftovers {
   /** Gives the other records of the order, and the finished orders that it called, the expiry that its state has at this rev. */
@@ -34,8 +34,8 @@ export interface Leftovers {
   /** Gives a finished called order, with all its records, an expiry, because its caller no longer keeps the called order. */
   release(orderId: string, expiresAt: number): Promise<void>;
   /**
-   * Removes the expiry of all records, for the state of this rev. Resolves to false if a record is gone, or has an expiry that was set for
-   * this rev or for a later one.
+   * Removes the expiry of all these records, for the state of this rev. Resolves to false if a record is gone, or has an expiry that was
+   * set for this rev or for a later one.
    */
   keep(orderId: string, rev: number): Promise<boolean>;
   /** Marks the records of an order without a state as expired, except for the submission. Stops if the submission has changed. */

@@ -59,7 +59,7 @@ async function writeFenced(context: StoreContext, head: StateHead, when: Fence, 
     answer = settled(await withRetries(() => write(undefined, isWhole ? fence : allOf(fence, withoutExpiry))));
   }
   if (answer.outcome === 'refused') return { outcome: 'refused', current: isPresent(answer.current) ? answer.current : null };
-  // The caller may have ended meanwhile. It found this order still running, so it left the expiry to this write.
+  // The caller may have ended meanwhile. The caller found this order unfinished, and left the expiry of this order to this write.
   if (due !== undefined && expiresAt === undefined && caller !== undefined && !(await keepsWhatItCalled(context, caller)))
     await leftovers.release(head.orderId, due).catch(() => undefined);
   if (expiresAt !== undefined) await expireOtherRecords(context, { ...keys.state(head.orderId), rev: head.rev, expiresAt });

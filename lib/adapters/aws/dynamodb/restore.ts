@@ -17,7 +17,7 @@ import { documentOf } from './documents.ts';
 import { headChange, headOf } from './items.ts';
 import { isCauseRecord, isPage, type Key, keys, orderIdIn, revOf } from './keys.ts';
 
-/** A restored table, the table in use, and how the numbers of an order continue. */
+/** A restored table, the table in use, and functions for the counters and the causes of a restored order. */
 export interface Restoring {
   readonly client: DynamoDBDocumentClient;
   /** The table that is read. */
@@ -30,7 +30,7 @@ export interface Restoring {
    * Returns a restored head that knows the causes since the backup: from the head in use or, if that is lost, from the order's documents.
    */
   readonly causesAfter: (restored: StateHead, inUse: StateHead | readonly Document[]) => StateHead;
-  /** Called after each page of items, with the number of items copied so far. */
+  /** Called after each page of the scan, with the number of items copied so far. */
   readonly onCopied?: (items: number) => void;
 }
 
