@@ -103,7 +103,7 @@ export interface PreparedEntry {
   stored(): Promise<void>;
 }
 
-/** A log for the audit alone, beside its documents. */
+/** A log for the audit alone, in addition to its documents. */
 export interface AuditLog {
   /** Writes a line. Rejects when the log is unavailable. */
   append(line: JsonObject, at: number): Promise<void>;

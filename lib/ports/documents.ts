@@ -1,7 +1,7 @@
 import type { JsonObject } from '#core/data/json';
 import type { ListEntry, ListRead } from './lists.ts';
 
-/** A record beside the orders: the state of a channel, the failure count of a message, a dead letter. */
+/** A record of anything but an order or its state: the state of a channel, the failure count of a message, a dead letter. */
 export interface Document {
   /** Name of its collection, from `collections`. */
   readonly collection: string;
@@ -82,7 +82,7 @@ export const collections = {
   key: (day: string) => `KEY#${day}`,
   /** Orders whose secrets were erased, by order. A restore erases them again. */
   erased: 'ERASED',
-  /** Pointer to the rules of people in force, under the id `CURRENT`. */
+  /** Pointer to the present rules of people, under the id `CURRENT`. */
   rules: 'RULES',
   /** The rules of people under their hash, in parts. */
   ruleSet: (hash: string) => `RULESET#${hash}`,

@@ -1,7 +1,7 @@
 import type { List } from './lists.ts';
 import type { StateHead } from './records.ts';
 
-/** Counts stop here: a larger figure tells a person nothing more. */
+/** Counts stop at this number: a larger figure tells a person nothing more. */
 export const countedMax = 10_000;
 
 /** The orders that are not finished, by state. */

@@ -137,7 +137,7 @@ export interface OpenCause {
   readonly fingerprint?: string;
 }
 
-/** An announcement, a status message, or a change of the records beside the order, kept in the state until its delivery is certain. */
+/** An announcement, a status message, or a change of the records of causes and objects, kept in the state until its delivery is certain. */
 export type OutboxEntry = {
   /** Unchanged if the entry is sent twice. */
   readonly id: string;
@@ -232,11 +232,11 @@ export interface StateRecord {
   readonly open?: readonly OpenCause[];
   /** The order that replaces this one as soon as this one is at its end. Absent: none. */
   readonly restartedAs?: string;
-  /** A key that stands for the rules about ages and late steps with which the order's deadlines were planned. Absent: there were none. */
+  /** A key that identifies the rules about ages and late steps with which the order's deadlines were planned. Absent: there were none. */
   readonly ruleTimers?: string;
   /** The order, or a scope of it, is being undone. Absent: it is not. */
   readonly undoing?: true | undefined;
-  /** An operator suspended the order: it begins no work, and its time stands still. Only its outbox can be due. */
+  /** An operator suspended the order: it begins no work, and its deadlines stand still. Only its outbox can be due. */
   readonly suspended: boolean;
   /** Time left for the current work while the order is suspended; else null. */
   readonly remainingMs: number | null;

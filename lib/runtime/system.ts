@@ -100,7 +100,7 @@ export interface System extends Ports {
   /** Returns the people for whom the tasks of a workflow are. */
   readonly peopleFor: PeopleFor;
   /**
-   * Returns a key that stands for the rules of a workflow about ages and late steps. The supervisor wakes each order whose deadlines were
+   * Returns a key that identifies the rules of a workflow about ages and late steps. The supervisor wakes each order whose deadlines were
    * planned with another key.
    */
   readonly ruleTimers: () => Promise<(workflow: string) => string | undefined>;

@@ -12,7 +12,7 @@ export function encrypted(key: Uint8Array, plain: Uint8Array, about: string, ran
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Decrypts what `encrypted` returned. Throws if the key, the content or `about` is another one. */
+/** Decrypts what `encrypted` returned. Throws if the key, the content or `about` differs from that of the encryption. */
 export function decrypted(key: Uint8Array, content: Uint8Array, about: string): Buffer {
   const decipher = createDecipheriv(algorithm, key, content.subarray(0, nonceBytes), { authTagLength: tagBytes })
     .setAAD(Buffer.from(about, 'utf8'))

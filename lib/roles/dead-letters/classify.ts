@@ -16,7 +16,7 @@ export function failureOf(error: unknown): Failure {
   return isProgrammingError(error) ? 'content' : 'transient';
 }
 
-/** Returns the name of an error for logs: its text may quote the message. */
+/** Returns the name of an error, for logs that must not have its text: the text may quote the message. */
 export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
 
 /**

@@ -14,8 +14,8 @@ interface NotingPorts {
 }
 
 /**
- * Records an envelope before it is sent. On a queue that is open to senders, one of them could forge an envelope, and a redrive by the
- * queue would not reveal that. The record proves its origin, because senders cannot write to the store.
+ * Records an envelope before it is sent. On a queue that is open to senders, a sender could write a forged envelope as a message, and the
+ * queue would redrive it like any other message. The record proves that an envelope is genuine, because senders cannot write to the store.
  */
 export async function noteGivenUp(queue: string, envelope: string, { store, clock }: NotingPorts): Promise<void> {
   if (!isOpenToSenders(queue)) return;

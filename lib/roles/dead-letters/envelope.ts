@@ -22,7 +22,7 @@ const Envelope = z.object({
   body: z.union([z.string(), z.object({ deflated: z.string() })]) satisfies z.ZodType<Compressed>,
 });
 
-/** Returns the name of a message's envelope. Its body is encrypted for this name, and cannot be decrypted under another one. */
+/** Returns the name under which the body of a message is encrypted in its envelope. The body cannot be decrypted under another name. */
 export const aboutEnvelope = (queue: string, messageId: string): string => `envelope/${queue}/${messageId}`;
 
 export const envelopeOf = ({ body, ...poison }: Poison): string =>

@@ -42,71 +42,71 @@ export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide 
     if (begun) await counts.correct(delivery, without(begun.at), begun.counts);
   }
 
-  async function deadLettered({ delivery }: FailedMessage, reason: string, count: FailureCount): Promise<false> {
+  async function deadLetter({ delivery }: FailedMessage, reason: string, count: FailureCount): Promise<false> {
     await handOver(delivery, reason, count, ports);
     await counts.givenUp(delivery);
     return false;
   }
 
   /** Requeues a message that only a newer version can process; dead-letters it if it has waited too long. */
-  async function leftToNewer(failed: FailedMessage): Promise<boolean> {
+  async function leaveToNewer(failed: FailedMessage): Promise<boolean> {
     const { delivery, error } = failed;
     const tooOld = await requeue([delivery], error, ports);
     await uncount(failed);
     if (tooOld.length === 0) return false;
-    return deadLettered(failed, waitedProblem(delivery.body) ?? 'This message needs another version of the app.', once(failed));
+    return deadLetter(failed, waitedProblem(delivery.body) ?? 'This message needs another version of the app.', once(failed));
   }
 
-  async function counted(failed: FailedMessage, maxFailures: number): Promise<boolean> {
+  async function countFailure(failed: FailedMessage, maxFailures: number): Promise<boolean> {
     const { delivery, error, begun } = failed;
     const made = attempt(failed);
     const { count } = await counts.change(delivery, begun ? withReason(made) : withFailure(made), begun?.counts);
     if (failureOf(error) === 'content') await ifPossible(delivery, () => channelHealth.failed(delivery.queue), telemetry);
     const failures = count?.failures ?? 1;
     if (count && failures > maxFailures)
-      return deadLettered(failed, `Processing failed ${failures} times, most recently with ${nameOf(error)}.`, count);
+      return deadLetter(failed, `Processing failed ${failures} times, most recently with ${nameOf(error)}.`, count);
     logDelivery('warn', again, delivery, { kind: nameOf(error), failures }, ports);
     telemetry.count('recordFailed');
     return true;
   }
 
-  async function judged(failed: FailedMessage): Promise<boolean> {
+  async function judge(failed: FailedMessage): Promise<boolean> {
     const { delivery, error } = failed;
     const policy = policyOf(channelOf(delivery.queue), app.channels);
     const failure = failureOf(error);
     if (failure === 'transient') {
       await uncount(failed);
-      return redelivered(failed, telemetry);
+      return awaitRedelivery(failed, telemetry);
     }
-    if (failure === 'newer') return leftToNewer(failed);
+    if (failure === 'newer') return leaveToNewer(failed);
     if (policy.drop.includes(String(messageFieldsIn(delivery.body)?.['type']))) {
       await uncount(failed);
-      return dropped(failed, ports);
+      return drop(failed, ports);
     }
-    if (failure === 'content' || policy.judge === 'count') return counted(failed, policy.maxFailures);
+    if (failure === 'content' || policy.judge === 'count') return countFailure(failed, policy.maxFailures);
     await uncount(failed);
     const reason = withoutTexts((error as Error).message, secretsOfMessage(delivery, definitions) ?? []);
-    return deadLettered(failed, reason, once(failed));
+    return deadLetter(failed, reason, once(failed));
   }
 
   return async (failed) => {
     try {
-      return await judged(failed);
+      return await judge(failed);
     } catch (outage) {
-      return redelivered({ ...failed, error: outage }, telemetry);
+      return awaitRedelivery({ ...failed, error: outage }, telemetry);
     }
   };
 }
 
 const again = 'failed to process record, awaiting redelivery';
 
-function redelivered({ delivery, error }: FailedMessage, telemetry: Telemetry): true {
+function awaitRedelivery({ delivery, error }: FailedMessage, telemetry: Telemetry): true {
   telemetry.log('warn', again, { error, messageId: delivery.messageId });
   telemetry.count('recordFailed');
   return true;
 }
 
-function dropped({ delivery, error }: FailedMessage, ports: DecidePorts): false {
+function drop({ delivery, error }: FailedMessage, ports: DecidePorts): false {
   logDelivery('info', 'dropped unprocessable message', delivery, { kind: nameOf(error) }, ports);
   ports.telemetry.count('dropped');
   return false;

@@ -37,7 +37,10 @@ export type DeadLettering = (delivery: Delivery) => Promise<void>;
 export function createDeadLettering({ app, store, queues, publisher, clock, telemetry, keys }: DeadLetterPorts): DeadLettering {
   const counts = createFailureCounts({ store, clock });
 
-  /** Returns a message that the queue redrove after too many deliveries. Its failure count shows whether its content caused them. */
+  /**
+   * Returns a message that the queue redrove after too many deliveries. The failure count shows whether the content of the message caused
+   * these deliveries.
+   */
   async function redriven({ senderId, body, messageId, sentAt }: Delivery, queue: string): Promise<Poison> {
     const { count } = await counts.read({ queue, messageId, body });
     const { attempts = [], failures = 0 } = count ?? {};
@@ -45,7 +48,10 @@ export function createDeadLettering({ app, store, queues, publisher, clock, tele
     return { queue, messageId, sentAt, body, reason, attempts, failures, ...(senderId === undefined ? {} : { senderId }) };
   }
 
-  /** Stores a dead letter. If it exists already, an earlier run was interrupted: returns the stored one, to announce it again. */
+  /**
+   * Stores a dead letter. If it exists already, an earlier delivery of the message was interrupted: returns the stored dead letter, to
+   * announce it again.
+   */
   async function keep(message: DeadLetter): Promise<DeadLetter> {
     const write = await store.putDocument(deadLetterDocument(await sealedLetter(message, keys)), 0);
     if (write.outcome === 'refused') return write.current ? deadLetterIn(write.current) : message;

@@ -17,9 +17,9 @@ const holdAgainMs = 2_000;
 const aloneMs = 2_000;
 
 /**
- * Begins redelivered messages one after the other, those with the most failures last. Each runs alone for `aloneMs`; then the next one
- * begins beside it. The attempt of a message is counted as a failure just before it begins. So a message that soon crashes its process is
- * found, and the counts of messages that still wait do not rise. Resolves to the messages to redeliver.
+ * Begins redelivered messages one after the other, those with the most failures last. Each runs alone for `aloneMs`; then the next message
+ * begins, even if the first one still runs. The attempt of a message is counted as a failure just before it begins. So a message that soon
+ * crashes its process is found, and the counts of messages that still wait do not rise. Resolves to the messages to redeliver.
  */
 export async function inTurn(
   deliveries: readonly Delivery[],

@@ -15,8 +15,8 @@ export interface RequeuePorts {
 export const waitsSinceField = 'waitsSince';
 
 /**
- * Requeues messages that only a newer version can process. Resolves to those that have waited too long or cannot be read: they were not requeued.
- * Rejects with `error` if it is not a NewerMessageError.
+ * Requeues messages that only a newer version can process. Resolves to the messages that were not requeued, because they have waited too
+ * long or cannot be read. Rejects with `error` if it is not a NewerMessageError.
  */
 export async function requeue<M extends Outgoing>(
   messages: readonly M[],
@@ -51,7 +51,10 @@ export function waitedProblem(body: string): string | undefined {
   return `This message needs another version of the app, and has waited for it since ${timeText(began)}. Deploy that version, then resubmit the message.`;
 }
 
-/** Returns a growing delay. It starts short, because an order may wait. It grows, because a crash after a send doubles the message, and each copy is requeued. */
+/**
+ * Returns a delay that grows with the age of a message. It starts short, because an order may wait for the message. It grows, because a
+ * crash after a send doubles the message, and each copy is requeued.
+ */
 const delayOf = (ageMs: number): number => Math.min(delayMaxMs, Math.max(requeueMs, 4 * ageMs));
 const requeueMs = 5_000;
 

@@ -47,7 +47,7 @@ export interface Treatment {
   /** Reports the result without changing anything. */
   readonly dryRun?: boolean;
   /**
-   * Returns the entry of the audit for the transaction that records the action on the dead letter, and for the one that removes the
+   * Returns the entry of the audit for the transaction that records the action on the dead letter, and for the transaction that removes the
    * recorded action after a refusal.
    */
   readonly audit?: (message: DeadLetter, step: 'began' | 'refused') => PreparedEntry;
@@ -153,16 +153,16 @@ async function carryOut(
   ports: HandlingPorts,
 ): Promise<Refused | undefined> {
   if (dispatch?.to === 'submission') {
-    const refused = await submitted(dispatch.submission, ports);
-    return refused ?? noted(dispatch.orderId, message, treatment, ports);
+    const refused = await submitAgain(dispatch.submission, ports);
+    return refused ?? addNote(dispatch.orderId, message, treatment, ports);
   }
-  const refused = await noted(dispatch?.orderId ?? orderOf(message), message, treatment, ports);
+  const refused = await addNote(dispatch?.orderId ?? orderOf(message), message, treatment, ports);
   if (refused) return refused;
   if (dispatch) await ports.queues.send([{ queue: dispatch.queue, body: dispatch.text }]);
   return undefined;
 }
 
-async function noted(
+async function addNote(
   orderId: string | undefined,
   { id }: DeadLetter,
   { action, by, reason, body }: Treatment,
@@ -185,7 +185,7 @@ async function noted(
   }
 }
 
-async function submitted(submission: Submission, { submit }: HandlingPorts): Promise<Refused | undefined> {
+async function submitAgain(submission: Submission, { submit }: HandlingPorts): Promise<Refused | undefined> {
   const answer = await submit(submission);
   if (answer.outcome === 'accepted') return undefined;
   if (answer.outcome === 'invalid')

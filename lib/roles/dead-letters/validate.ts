@@ -95,7 +95,7 @@ function problemsOfInput(queue: string, { operation, input }: Request, { definit
     : [unknown('operation', Object.keys(operationsOf(agent, definitions)))];
 }
 
-/** Validates the input of a call (`fulfil-order@1`). The input of an undo has no schema here: only the caller knows it. */
+/** Validates the input of a call (`fulfil-order@1`). The input of an undo has no schema here: only the calling order knows that input. */
 function problemsOfCall({ operation, input }: Request, { definitions }: ValidationContext): readonly SubmissionProblem[] {
   if (operation === 'undo') return [];
   const program = calledProgram(operation, definitions);

@@ -36,8 +36,8 @@ interface Extent {
 const groupsMax = 20;
 
 /**
- * Lists exceptions, newest first. A fingerprint has an index. Class, type, workflow, step and the state `open` lead to fingerprints through the
- * groups. Without any of them, or with too many groups, the list walks the days and looks at `lookedMax` records for a page.
+ * Lists exceptions, newest first. A fingerprint has an index. Class, type, workflow, step and the state `open` lead to fingerprints through
+ * the groups. Without any of these filters, or with too many groups, the list walks the days and looks at `lookedMax` records for a page.
  */
 export async function listExceptions(store: Documents & Tallies, filter: ExceptionFilter, extent: Extent): Promise<ExceptionPage> {
   const fingerprints = await fingerprintsOf(store, filter, extent.now);

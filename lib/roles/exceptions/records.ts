@@ -56,7 +56,7 @@ export function taskDocument(task: TaskRecord): Document {
   };
 }
 
-/** Open and claimed tasks sort by the time at which they are due, resolved ones by that of their resolution. */
+/** Open and claimed tasks sort by the time at which they are due, resolved tasks by the time of their resolution. */
 export const sortOfTask = ({ id, dueAt, resolution }: TaskRecord): string => sortKey(resolution?.at ?? dueAt, id);
 
 function stateListOf({ resolution, state }: TaskRecord): List<'A'> {

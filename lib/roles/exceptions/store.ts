@@ -227,7 +227,7 @@ async function limited(exception: ExceptionRecord, store: Store): Promise<Except
   seen.set(store, known);
   const name = `${collection}#${fingerprint}`;
   if (known.has(name)) return exception;
-  const allowed = await counted(collection, exception, store);
+  const allowed = await countFingerprint(collection, exception, store);
   if (!allowed) return { ...exception, fingerprint: otherFingerprint };
   if (known.size >= seenMax) known.clear();
   known.add(name);
@@ -235,7 +235,7 @@ async function limited(exception: ExceptionRecord, store: Store): Promise<Except
 }
 
 /** Counts a fingerprint of a workflow and day; false if the limit is reached without it. */
-async function counted(collection: string, { fingerprint, at, workflow }: ExceptionRecord, store: Store): Promise<boolean> {
+async function countFingerprint(collection: string, { fingerprint, at, workflow }: ExceptionRecord, store: Store): Promise<boolean> {
   const result = await compareAndSet(async () => {
     const document = await store.document(collection, 'ALL');
     const known = (document?.content['known'] as readonly string[] | undefined) ?? [];

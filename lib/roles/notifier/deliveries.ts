@@ -10,7 +10,7 @@ import type { Agenda, AgendaEntry } from './agenda.ts';
 export interface Delivery {
   readonly message: PeopleMessage;
   readonly destination: Destination;
-  /** The people for whom it is. */
+  /** The group of people for whom the message is. */
   readonly group: string;
   readonly tries: number;
   /** The time at which the next try begins, unless the try that is under way delivers the message: milliseconds since 1970. */

@@ -41,14 +41,14 @@ export interface NoticeOptions {
   readonly agenda: Agenda;
   readonly clock: Pick<Clock, 'now'>;
   readonly destinationsOf: (group: string) => Promise<readonly Destination[]>;
-  /** Returns until when nobody wants to hear of tasks like this one; 0 if it is not muted. */
+  /** Returns until when people have muted tasks like this one; 0 if they have not. */
   readonly mutedUntil: (name: NoticeName, sample: SampleTask) => Promise<number>;
   readonly figuresOf: (sample: SampleTask, since: number) => Promise<GroupFigures | undefined>;
   readonly consoleUrl?: string | undefined;
 }
 
 export interface Notices {
-  /** Adds news to a notice, and has the agenda look at it. */
+  /** Adds news to a notice, and puts the notice on the agenda. */
   add(news: TaskNews): Promise<void>;
   /** Does what is due about a notice: writes its message, waits, or forgets it. */
   look(entry: AgendaEntry, name: NoticeName): Promise<void>;

@@ -53,9 +53,9 @@ export function createNotifier(options: NotifierOptions): Notifier {
 
   /** Tells of tasks: the news of one kind are written together, however many tasks there are. */
   async function tellOfTasks(entries: readonly TaskEntry[], now: number): Promise<void> {
-    const found = (await allSettledOrThrow(entries.map((entry) => tolerant(entry, newsOf(entry, { ...options, agenda, now }))))).flatMap(
-      (each) => each ?? [],
-    );
+    const found = (
+      await allSettledOrThrow(entries.map((entry) => loggingError(entry, newsOf(entry, { ...options, agenda, now }))))
+    ).flatMap((each) => each ?? []);
     const alike = Map.groupBy(
       found.flatMap(({ news }) => news ?? []),
       ({ group, key }) => JSON.stringify([group, key]),
@@ -65,7 +65,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
   }
 
   /** Logs the error of one entry, which stays on the agenda: people hear of the others. */
-  async function tolerant<T>({ document: { id: entry } }: AgendaEntry, work: Promise<T>): Promise<T | undefined> {
+  async function loggingError<T>({ document: { id: entry } }: AgendaEntry, work: Promise<T>): Promise<T | undefined> {
     try {
       return await work;
     } catch (error) {
@@ -82,7 +82,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
   };
 
   async function lookInTurn(entries: readonly AgendaEntry[]): Promise<void> {
-    for (const entry of entries) await tolerant(entry, look(entry));
+    for (const entry of entries) await loggingError(entry, look(entry));
   }
 
   return {

@@ -116,7 +116,7 @@ function reportReasons({ openReports }: Judged): readonly InstructionRefusal[] {
 
 type Nodes = readonly { readonly activity: string; readonly signal?: unknown; readonly payload?: unknown }[];
 
-/** Returns the problems of a signal's payload. It must match one of the activities that may wait for the signal. */
+/** Returns the problems of a signal's payload. The payload must match one of the activities that may wait for the signal. */
 function payloadProblems(nodes: Nodes, { name, payload }: Signal): readonly SubmissionProblem[] {
   const waiting = nodes.filter(({ activity, signal }) => activity === 'waitFor' && signal === name);
   const problems = waiting.map((node) => schemaProblems(node.payload as JsonObject | undefined, payload, ''));

@@ -8,7 +8,8 @@ export type Find = (orderId: string) => Promise<Found | undefined>;
 
 /**
  * Runs `decide` on the order as it is stored. If its instance is damaged or inconsistent, `decide` runs again on the instance that the
- * journal tells exactly. If the journal tells none, an instruction that undoes or ends the order runs on an instance that allows only that.
+ * journal tells exactly. If the journal tells no exact instance, and the instruction undoes or ends the order, `decide` runs on a rebuilt
+ * instance that allows only that.
  */
 export async function onOrder<T>(given: Given, orders: Orders, decide: (find: Find) => Promise<T>): Promise<T> {
   const found = (read: Orders['load']) => async (orderId: string) => {
@@ -16,7 +17,10 @@ export async function onOrder<T>(given: Given, orders: Orders, decide: (find: Fi
     return loaded && { loaded, losses: [] };
   };
   const stored: Find = found(orders.load);
-  /** Reads what is stored, if that has become readable: another host may have rebuilt it, and its writes must not be lost. */
+  /**
+   * Reads the stored instance if it has become readable: another host may have rebuilt and continued it, and the writes of that host must
+   * not be lost.
+   */
   const storedOr =
     (read: Find): Find =>
     (orderId) =>

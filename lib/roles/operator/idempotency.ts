@@ -15,7 +15,7 @@ export interface CallKey {
 export const callKey = (caller: string, key: string, asked: Json): CallKey => ({ name: short([caller, key], undefined), asked });
 
 /**
- * Returns the key of a call as the order keeps it: the hash of its caller and key, and one of its content, keyed with the order's key.
+ * Returns the key of a call as the order keeps it: a hash of its caller and its key, and a hash of its content, keyed with the order's key.
  * Each has 96 bits, to keep the order's record short.
  */
 export const storedCallKey = ({ name, asked }: CallKey, key: OrderKey | undefined): string => `${name}.${short(asked, key)}`;

@@ -52,7 +52,7 @@ export type Instructed =
 export type Instruct = (orderId: string, given: Given, how: How) => Promise<Instructed>;
 
 interface How {
-  /** Names the API call, so that a write that applied it is recognized. */
+  /** The id of the API call, by which a write that has applied the call is recognized. */
   readonly id: string;
   /** The operator who gives the instruction. An order that an operator has locked accepts instructions of that operator alone. */
   readonly caller?: string;
@@ -174,7 +174,7 @@ interface Moving {
   readonly dryRun: boolean;
 }
 
-/** Moves the order to the version of its workflow that the instruction names; other instructions leave it where it is. */
+/** Moves the order to the version of its workflow that the instruction names; returns the order unchanged for any other instruction. */
 async function moved(loaded: Loaded, given: Given, { definitions, store, dryRun }: Moving): Promise<Loaded | Instructed> {
   if (given.kind !== 'migrate') return loaded;
   const { name } = loaded.record.workflow;
@@ -186,7 +186,9 @@ async function moved(loaded: Loaded, given: Given, { definitions, store, dryRun 
   return infeasible(loaded, [refusal('version-differs', result.reason, about)], dryRun);
 }
 
-/** Decrypts the order's key if the call needs it: to compare its content with that of an earlier call, or to seal its payload. */
+/**
+ * Decrypts the order's key if the call needs it: to compare the content of the call with that of an earlier call, or to seal its payload.
+ */
 async function keyFor({ order }: Loaded, given: Given, how: How, keys: Keys | undefined): Promise<OrderKey | undefined> {
   const needsKey = how.key !== undefined || bringsValues(given);
   return needsKey && order.key !== undefined ? orderKeyIn(order.key, order.orderId, keys) : undefined;

@@ -17,10 +17,10 @@ export interface Report {
   readonly by: string;
   readonly type: string;
   readonly message: string;
-  /** The activity that it is about, whether it has begun or not. Absent: the order as a whole. */
+  /** The activity that the report is about, whether the activity has begun or not. Absent: the order as a whole. */
   readonly path?: string;
   readonly data?: Json;
-  /** The id of the exception or the order of which it is a consequence. No API call gives it. */
+  /** The id of the exception or the order of which the reported exception is a consequence. No API call sets this field. */
   readonly causedBy?: string;
 }
 

@@ -33,13 +33,14 @@ export interface Locking {
   /**
    * Locks the order, or renews the lock of the same person.
    *
-   * @throws InstanceLockedError when another person or host holds it for longer than the lock policy waits.
+   * @throws InstanceLockedError when another person or host holds the order for longer than the lock policy waits.
    */
   lock(orderId: string, options: LockOptions & { readonly seconds: number; readonly reason: string }): Promise<Locked>;
   /**
-   * Ends the lock, and wakes the order, which takes up the messages that came during the lock. `anyones`: an admin may end the lock of another person.
+   * Ends the lock, and wakes the order, which takes up the messages that came during the lock. `anyones`: an admin may end the lock of
+   * another person.
    *
-   * @throws InstanceLockedError when another person holds it.
+   * @throws InstanceLockedError when another person holds the order.
    */
   unlock(orderId: string, options: LockOptions & { readonly anyones: boolean }): Promise<Locked>;
 }

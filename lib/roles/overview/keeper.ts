@@ -15,7 +15,7 @@ import { exceptionGroups } from '#roles/exceptions/groups';
 import { type ChannelFigures, countUpTo, type MinuteFigures, type Overview, overviewDocument, storedOverview } from './overview.ts';
 import { stepCounts } from './steps.ts';
 
-/** A channel and the queues of it that are consumed. */
+/** A channel, with those of its queues that are consumed. */
 export interface WatchedChannel {
   readonly name: string;
   readonly queues: readonly string[];

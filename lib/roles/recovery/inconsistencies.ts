@@ -59,7 +59,7 @@ export async function tellConsumers({ orderId, path, undoneAt: given, looks = 0 
   );
   const id = `${orderId}/${path}/${undoneAt}`;
   const causedBy = causeOfRecovery(orderId, journal, undoneAt);
-  const told = (order: string, about: Pick<Inconsistency, 'uses' | 'isTooMany'>): Outgoing => ({
+  const messageTo = (order: string, about: Pick<Inconsistency, 'uses' | 'isTooMany'>): Outgoing => ({
     queue: queueNames.wakeUps,
     body: JSON.stringify({
       v: 1,
@@ -76,7 +76,7 @@ export async function tellConsumers({ orderId, path, undoneAt: given, looks = 0 
   const isLast = looks >= looksMax || (looks > 0 && open.length === 0 && !mayClose);
   const again = { v: 1, type: 'undone', orderId, path, undoneAt, looks: looks + 1 } satisfies Undone;
   await queues.send([
-    ...open.map(({ order, about }) => told(order, about)),
+    ...open.map(({ order, about }) => messageTo(order, about)),
     ...(isLast || undone.length === 0 ? [] : [{ queue: queueNames.submissions, body: JSON.stringify(again), delayMs: nextLookMs }]),
   ]);
 }

@@ -16,8 +16,8 @@ export type Refolded = {
 );
 
 /**
- * Rebuilds an unreadable instance exactly, from the pages of the journal and the readable part of the instance. The order can go on with
- * it as if nothing had happened. If a line is missing, or if the events do not lead to the recorded facts, it returns the reason.
+ * Rebuilds an unreadable instance exactly, from the pages of the journal and the readable part of the instance. The order can continue with
+ * the result as if nothing had happened. If a line is missing, or if the events do not lead to the recorded facts, it returns the reason.
  * `fold`: how the lines are applied.
  */
 export function refolded(order: Omit<Loaded, 'instance'>, pages: readonly Page[], fold: typeof folded = folded): Refolded {

@@ -22,7 +22,7 @@ export type Folded = { readonly ok: true; readonly instance: Instance } | { read
 
 /** An order after the event of some lines, while its journal is folded. */
 export interface FoldedMoment {
-  /** The lines that the event led to, and those that stand for no event. */
+  /** The lines that the event led to, or one line that follows from no event of the core. */
   readonly lines: readonly StoredEntry[];
   readonly state: State;
   readonly epoch: number;

@@ -39,7 +39,7 @@ export function migrated(loaded: Loaded, target: Program, pages: readonly Page[]
   return { ok: true, loaded: { ...moved, program, instance, rebuilt: true, migratedFrom: present.definition.version } };
 }
 
-/** Finds a step that was requested, and whose operation is another one in the target. `lines`: of the journal, as stored. */
+/** Finds a step that was requested, and that calls another operation in the target. `lines`: the journal, as stored. */
 export function otherRequest(program: Program, target: Program, lines: readonly StoredEntry[]) {
   const version = target.definition.version;
   for (const line of lines) {
@@ -58,8 +58,8 @@ const operationOf = (node: Activity | undefined): string | undefined =>
 type Standing = Pick<Loaded, 'program' | 'order'> & { readonly instance: Instance };
 
 /**
- * Finds an open step whose request is another one in the target. If the service has refused a step for certain, its next request is a new
- * effect, which may have another input.
+ * Finds an open step that the target would request with another input or another time limit. If the service has refused a step for certain,
+ * its next request is a new effect, which may have another input.
  */
 function changedRequest(before: Standing, after: Standing) {
   const { version } = after.program.definition;

@@ -25,9 +25,9 @@ const types = ['RecordUnreadable', 'InvariantViolated', 'StateTooLarge'] as cons
 export const quarantineTypes: ReadonlySet<string> = new Set(types);
 
 /**
- * Moves one order to Error because it cannot be processed: its record is unreadable, or would become inconsistent. The
- * instance stays as it is, for inspection; other orders continue. Resolves to the order's state; to undefined when that
- * cannot be read, and to `lost` when another write came first.
+ * Moves one order to Error because it cannot be processed: its record is unreadable, or would become inconsistent. The instance stays as it
+ * is, for inspection; other orders continue. Resolves to the order's state; to undefined when the state cannot be read, and to `lost` when
+ * another write came first.
  */
 export async function quarantine(
   orderId: string,

@@ -28,12 +28,12 @@ export function createRuleUse(ports: Ports): (order: RuledOrder, use: RuleUse) =
   const counter = createRuleCounter(ports);
   const announced = new Set<string>();
 
-  async function judged(ruleId: string, version: number, hasPassed: boolean): Promise<void> {
+  async function judge(ruleId: string, version: number, hasPassed: boolean): Promise<void> {
     counter.count(ruleId, hasPassed ? 'passed' : 'failedAgain');
     if (await noteOutcome(ports, { ruleId, version, hasPassed })) await publishAlert(publisher, demoted(ruleId, version, clock.now()));
   }
 
-  async function stale(rule: StaleRule, workflow: string): Promise<void> {
+  async function announceStale(rule: StaleRule, workflow: string): Promise<void> {
     const id = `${rule.ruleId}@${rule.version}/${workflow}`;
     if (announced.has(id)) return;
     const known = await ports.store.document(collections.staleRules, id);
@@ -48,8 +48,8 @@ export function createRuleUse(ports: Ports): (order: RuledOrder, use: RuleUse) =
   return async ({ workflow }, { hits = [], verdicts = [], stale: found = [] }) => {
     for (const { ruleId, acted } of hits) counter.count(ruleId, 'hits', ...(acted ? (['acted'] as const) : []));
     for (const { ruleId, version, verdict } of verdicts)
-      if (verdict === 'passed' || verdict === 'failed-again') await judged(ruleId, version, verdict === 'passed');
-    for (const rule of found) await stale(rule, workflowRef(workflow));
+      if (verdict === 'passed' || verdict === 'failed-again') await judge(ruleId, version, verdict === 'passed');
+    for (const rule of found) await announceStale(rule, workflowRef(workflow));
     await counter.flushIfDue();
   };
 }

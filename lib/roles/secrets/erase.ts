@@ -43,7 +43,7 @@ interface Found {
 /**
  * Makes the secrets of a finished order unreadable for everybody, forever: removes its key from its record and from those of the orders
  * that it called, and the texts of dead letters that hold its secrets. Its history stays. A tombstone lets a restore do the same again. An
- * interrupted erasure can be repeated. `beside`: documents for the transaction that ends it.
+ * interrupted erasure can be repeated. `beside`: documents for the transaction that ends the erasure.
  */
 export async function eraseSecrets(
   orderId: string,

@@ -10,7 +10,7 @@ type Filled =
 
 /**
  * Returns the instruction of a solution with its places filled in. Each parameter needs a value that fits its schema, so that no order gets
- * a value that was meant for another one. `pointer`: the place of the values in the API call.
+ * a value that was meant for another order. `pointer`: the place of the values in the API call.
  */
 export function filledSolution({ id, instruction, parameters }: Solution, values: SolutionValues, pointer = '/parameters'): Filled {
   const names = new Set(parameters.map(({ name }) => name));

@@ -38,8 +38,8 @@ interface Handled {
 }
 
 /**
- * Begins the order that handles an exception of another one. A repetition begins no second one, because the id follows from the exception;
- * a handler that has ended sends its answer again. If it cannot begin, the other order learns that its handler did not complete.
+ * Begins the order that handles an exception of another order. A repetition begins no second handler, because the id follows from the
+ * exception; a handler that has ended sends its answer again. If it cannot begin, the other order learns that its handler did not complete.
  *
  * @throws UnreadableMessageError if the record of the other order is damaged. The dead letter keeps the message until a person has rebuilt
  * that order.
@@ -71,14 +71,14 @@ async function beginFor(orderId: string, seq: number, ports: HandlerPorts): Prom
     outputs,
   } as unknown as JsonObject;
   const refused = refusedStart({ handler, order: parent.order }, body, ports);
-  if (refused !== undefined) return notBegun({ handler, order: parent.order }, refused, ports);
+  if (refused !== undefined) return reportNotBegun({ handler, order: parent.order }, refused, ports);
   try {
     const begun = handlerOrder({ handler, order: parent.order }, body, ports);
     const created = await scheduler.create(begun, { claim: true, ...config });
     if (created.outcome === 'exists') await reportAgain(created.order, ports);
   } catch (error) {
     if (!(error instanceof StateTooLargeError)) throw error;
-    await notBegun({ handler, order: parent.order }, error.message, ports);
+    await reportNotBegun({ handler, order: parent.order }, error.message, ports);
   }
 }
 
@@ -102,7 +102,7 @@ function refusedStart(handled: Handled, body: JsonObject, ports: HandlerPorts): 
   return problems.length === 0 ? undefined : `The workflow ${name} does not take the exception: ${details.join('; ')}.`;
 }
 
-const notBegun = ({ handler, order }: Handled, message: string, { queues, clock }: HandlerPorts): Promise<void> => {
+const reportNotBegun = ({ handler, order }: Handled, message: string, { queues, clock }: HandlerPorts): Promise<void> => {
   const ended = { handler: handler.orderId, isCompleted: false, message };
   const about = { orderId: order.orderId, seq: handler.seq };
   return queues.send([{ queue: queueNames.wakeUps, body: JSON.stringify(handledMessage(about, ended, clock.now())) }]);

@@ -65,10 +65,10 @@ export const orderIdOf = (client: string, idempotencyKey: string): string => idF
 /** Derives the id of a called order from the call's idempotency key: one order per effect, for any number of requests. */
 export const childIdOf = (idempotencyKey: string): string => idFrom(['workflows', 'call', idempotencyKey]);
 
-/** Derives the id of the order that replaces another one: one for each instruction. */
+/** Derives the id of the order that replaces another one: one order for each instruction. */
 export const restartIdOf = (orderId: string, rev: number): string => idFrom(['workflows', 'restart', orderId, String(rev)]);
 
-/** Derives the id of the order that handles an exception: one for each exception. */
+/** Derives the id of the order that handles an exception: one order for each exception. */
 export const handlerIdOf = (orderId: string, seq: number): string => idFrom(['workflows', 'handle', orderId, String(seq)]);
 
 const idFrom = (parts: readonly string[]): string => `ord_${base32(hash('sha256', JSON.stringify(parts), 'buffer'))}`;

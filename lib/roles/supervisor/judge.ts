@@ -156,7 +156,7 @@ function withDeadline(head: StateHead, at: number, reason: string, now: number):
 }
 
 /**
- * Puts off the late steps of the agent that the deadline names. The other steps of the order go on. If one of them is due already, the
+ * Puts off the late steps of the agent that the deadline names. The other steps of the order continue. If one of these is due already, the
  * scheduler is woken to give the order the deadline of that step.
  */
 function putOff(head: StateHead, until: number, reason: string, now: number): Decision {
@@ -176,7 +176,7 @@ function withoutPutOff(due: StateHead['nextDueFor'], agent: string): Partial<Due
 
 /**
  * Moves the deadline to an earlier time at which a timer ends, rules are to be asked or a step of another agent is late, if there is one. A
- * step that waits for a new request goes on waiting.
+ * step that waits for a new request continues to wait.
  */
 function untilWake(head: StateHead): StateHead {
   const { wakeAt, ...due } = head.nextDueFor ?? { kind: 'step' };

@@ -53,7 +53,7 @@ export interface Supervisor {
   sweep(stopping?: AbortSignal): Promise<SupervisorPass>;
 }
 
-/** Returns a key that stands for the rules about ages and late steps of this workflow's orders; undefined if there are none. */
+/** Returns a key that identifies the rules about ages and late steps of this workflow's orders; undefined if there are none. */
 export type TimersOf = (workflow: string) => string | undefined;
 
 /** The work that a pass or a sweep adds to the examination of an order. */
@@ -173,7 +173,7 @@ function createExamination({
 }
 
 /**
- * Returns the key of the present rules if the order's deadlines were planned with another one: no write of the order has followed the
+ * Returns the key of the present rules if the order's deadlines were planned with another key: no write of the order has followed the
  * change of the rules.
  */
 function changedTimers(head: StateHead, timersOf: TimersOf): string | undefined {
