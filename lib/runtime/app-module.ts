@@ -67,7 +67,7 @@ function remedyFor(code: string | undefined, message: string): string {
     return 'Modules that import each other are not ready while they load. Move the shared part into a module of its own.';
   if (/does not provide an export named/.test(message)) return 'Correct the name. If it is a type, write import type { … }.';
   if (/import statement outside a module|Unexpected token 'export'/.test(message)) return 'Set "type": "module" in package.json.';
-  return 'Correct it, then start again.';
+  return 'Correct the module, then start again.';
 }
 
 /** Returns the first place in the user's code, such as `app.ts:12:5`. Syntax errors have it in the first line of the stack. */

@@ -54,7 +54,7 @@ test('X-51: an error of a lookup is shown as an error of the lookup, and proves 
   const { request, printed, agent, ended, replies } = await serving(context, nothing, { lookup: slip });
   await ended(agent({ ...request, confirming: true }));
   assert.match(`${printed[0]}`, /^warn {2}the lookup of worker\.pick threw TypeError/);
-  assert.match(`${printed.at(-1)}`, /It is requested again after a pause, until it succeeds\.$/);
+  assert.match(`${printed.at(-1)}`, /The confirmation is requested again after a pause, until it succeeds\.$/);
   const type = 'ProgrammingError';
   assert.deepEqual(replies()[0]?.result, { status: 'failed', fault: { type, message: slipText, permanent: true, outcomeUnknown: true } });
 });

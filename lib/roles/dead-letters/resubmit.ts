@@ -123,7 +123,7 @@ async function mark(
   if (write.outcome === 'written') await entry?.stored();
   if (write.outcome === 'written') return marked;
   return write.current
-    ? { outcome: 'conflict', reasons: ['Another operator acts on this message. Look at it again, then retry.'] }
+    ? { outcome: 'conflict', reasons: ['Another operator acts on this message. Look at the message again, then retry.'] }
     : { outcome: 'not-found' };
 }
 
@@ -177,7 +177,7 @@ async function addNote(
   try {
     const outcome = await noteOnOrder(orderId, note, ports);
     return outcome === 'lost'
-      ? { outcome: 'conflict', reasons: ['The order changes too fast to record this in its history. Try again.'] }
+      ? { outcome: 'conflict', reasons: ['The order changes too fast to record this action in its history. Try again.'] }
       : undefined;
   } catch (error) {
     if (error instanceof InstanceLockedError) return { outcome: 'locked', heldUntil: error.heldUntil };

@@ -48,7 +48,10 @@ export async function storeCause(entry: CauseEntry, store: Store, reference?: st
     }
     return 'over';
   });
-  if (result === 'lost') throw new Error(`The records of the cause ${entry.id} change too often.`);
+  if (result === 'lost')
+    throw new Error(
+      `The records of the cause ${entry.id} were not written: other writes came first at every try. They are written again later.`,
+    );
 }
 
 /** Returns the writes that store what entries say about causes, in order; none for what is stored already. */
@@ -250,6 +253,9 @@ async function countFingerprint(collection: string, { fingerprint, at, workflow 
     };
     return (await store.putDocument(next, document?.rev ?? 0)).outcome === 'written' ? true : 'lost';
   });
-  if (result === 'lost') throw new Error(`The fingerprints of ${workflow.name} change too often.`);
+  if (result === 'lost')
+    throw new Error(
+      `A fingerprint of the workflow ${workflow.name} was not counted: other writes came first at every try. It is counted later.`,
+    );
   return result;
 }

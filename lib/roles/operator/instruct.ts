@@ -224,7 +224,7 @@ const held = (until: number): InstructionRefusal =>
 
 const nothingToDo = refusal(
   'nothing-to-do',
-  'The order has already done what this asks for, so nothing would change. Look at its present state.',
+  'The order has already done what this call asks for, so nothing would change. Look at its present state.',
 );
 
 /**

@@ -273,9 +273,11 @@ function differenceFrom({ program, record }: Order, state: State): string | unde
   // The supervisor sets the times of an order that it resets, until the order is claimed again.
   const isSupervisors = record.processState === 'Pending' || record.notes.some(isNoteOfExpiry);
   if (!isSupervisors && !isDeepStrictEqual(expected, { completeBy, remainingMs, failureCount }))
-    return `The state has ${JSON.stringify(expected)}, and the record ${JSON.stringify({ completeBy, remainingMs, failureCount })}.`;
+    return `The journal leads to ${JSON.stringify(expected)}, and the record has ${JSON.stringify({ completeBy, remainingMs, failureCount })}.`;
   const isAlike = statesOf(state).includes(record.processState) || (record.processState === 'Error' && state.phase !== 'closed');
-  return isAlike ? undefined : `The state is ${state.phase}, and the record ${record.processState} with ${notes.length} notes.`;
+  return isAlike
+    ? undefined
+    : `The journal leads to the phase ${state.phase}, and the record is ${record.processState} with ${notes.length} notes.`;
 }
 
 const isNoteOfExpiry = ({ type }: Order['record']['notes'][number]): boolean =>

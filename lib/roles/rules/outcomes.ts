@@ -28,7 +28,7 @@ export async function noteOutcome(
   if (harmful !== true) return false;
   const rule = await rules.rule(ruleId);
   if (rule?.version !== version || rule.mode !== 'enforce') return false;
-  const reason = 'At least half of its last 20 actions failed again.';
+  const reason = 'At least half of the last 20 actions of the rule failed again.';
   const written = await rules.put({ ...rule, mode: 'dry-run' }, { by: byEngine, reason, expected: version });
   return written.outcome === 'written';
 }

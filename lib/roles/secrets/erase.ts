@@ -55,7 +55,7 @@ export async function eraseSecrets(
   if (!root) return { outcome: 'not-found' };
   const { caller, erasedAt } = root.order;
   if (erasedAt !== undefined) return { outcome: 'erased-before', at: erasedAt };
-  if (caller) return conflict(`The order ${caller.orderId} called this one and shares its secrets. Erase that order.`);
+  if (caller) return conflict(`The order ${caller.orderId} called this one and shares its secrets. Erase the secrets of that order.`);
   const family = await familyOf(root, store);
   const open = family.filter(({ state }) => state.processState !== 'Processed').map(({ order }) => order.orderId);
   if (open.length > 0) return conflict(`Unfinished orders still need these secrets: ${open.join(', ')}. Cancel or terminate them first.`);

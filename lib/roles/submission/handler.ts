@@ -61,7 +61,7 @@ async function beginFor(orderId: string, seq: number, ports: HandlerPorts): Prom
   const handler = instance?.rules?.handlers?.find((each) => each.seq === seq);
   if (!parent || !instance || !handler) return;
   const exception = await exceptionOf(exceptionIdOf(orderId, seq), store);
-  if (!exception) throw new Error(`The exception ${seq} of ${orderId} is not stored yet.`);
+  if (!exception) throw new Error(`The exception ${seq} of the order ${orderId} is not stored yet. The message is delivered again.`);
   const { seq: _, submittedAt: __, groupBy: ___, ...shown } = exception;
   const outputs = outputsIn(wholeJournal(await store.pages(orderId), instance.tail));
   const body = {

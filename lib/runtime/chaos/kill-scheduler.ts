@@ -16,7 +16,7 @@ export const killScheduler: CreateFault = ({ ms, clock, happened, interrupt }) =
 
   return {
     steps: [
-      'The scheduler applies a message to its order, and dies before it acknowledges the message.',
+      'The scheduler applies a message to its order, and is killed before it acknowledges the message.',
       `After ${ms / 1000} s the scheduler starts again, and takes messages.`,
       'The queue delivers the message of the first step again, after its visibility timeout, and the scheduler acknowledges it.',
     ],

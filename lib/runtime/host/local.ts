@@ -152,7 +152,7 @@ async function startServices(local: LocalTrial | undefined, config: Config, envi
   if (!start || variables.some((name) => environment[name])) return undefined;
   if (!isHere)
     throw new SetupError(
-      'The remote services are not set, and local stand-ins would answer for orders of a shared system.',
+      'The URLs of the remote services are not set, and local stand-ins would answer for orders of a shared system.',
       `Set the URLs of the services in the environment: ${variables.join(', ')}.`,
     );
   const services = await start({ dataFolder: config.dataFolder });

@@ -126,7 +126,8 @@ function nextOf(trouble: Trouble, loaded: Loaded): string {
 function faultText(trouble: Trouble, result: Result, loaded: Loaded): string {
   const fault = faultIn(result);
   const { path, confirming } = trouble.request;
-  if (confirming || isUndoPath(path)) return 'It is requested again after a pause, until it succeeds.';
+  if (confirming || isUndoPath(path))
+    return `${confirming ? 'The confirmation' : 'The undo'} is requested again after a pause, until it succeeds.`;
   if (!fault) return '';
   const type = Object.values(engineFaults).find((each) => shortType(each) === fault.type) ?? fault.type;
   const { retries, end } = faultPathOf(loaded.program, definitionPath(path), { type, permanent: fault.permanent }, 'engine');
@@ -137,7 +138,8 @@ function faultText(trouble: Trouble, result: Result, loaded: Loaded): string {
 }
 
 function silenceText({ request: { path, confirming } }: Trouble, loaded: Loaded): string {
-  if (confirming || isUndoPath(path)) return 'It is requested again after a pause, until it succeeds.';
+  if (confirming || isUndoPath(path))
+    return `${confirming ? 'The confirmation' : 'The undo'} is requested again after a pause, until it succeeds.`;
   const late = { type: engineFaults.deadlineExceeded, permanent: false };
   const { end } = faultPathOf(loaded.program, definitionPath(path), late, 'engine');
   return `The step is requested again. ${afterLateAttempts(loaded, end)}`;
