@@ -60,7 +60,7 @@ test('F-59: the page of a group of exceptions names each order by its reference,
   assert.equal(await group.getByText(/^The newest/).count(), 0);
 });
 
-test('F-158: a bulk run that its failure limit stopped names the failures, and a new run takes the orders that it left untouched', async () => {
+test('F-158: the page of a bulk run that its failure limit stopped names the failures, and a new run takes the orders that it left untouched', async () => {
   const { id } = await call('POST', '/bulk', operator, {
     filter: { fingerprint: await fingerprint() },
     instruction: { kind: 'resubmit' },
@@ -111,7 +111,7 @@ test('F-158: a bulk run that its failure limit stopped names the failures, and a
   assert.equal(await page.getByRole('link', { name: /^Go on with the other/ }).count(), 0);
 });
 
-test('F-158: the form of a bulk run explains its canary and its failure limit, and shows their default numbers as values', async () => {
+test('F-158: the form of a bulk run explains its canary and its failure limit, and is filled in with their default numbers', async () => {
   await show(`/bulk/new?fingerprint=${await fingerprint()}`, page);
   await page.getByLabel('Reason, for the audit').fill('The carrier answers again');
   await page.getByRole('button', { name: /^Check these \d+ orders$/ }).waitFor();
@@ -122,7 +122,7 @@ test('F-158: the form of a bulk run explains its canary and its failure limit, a
   assert.equal(await page.getByLabel('Pause after the first').getAttribute('placeholder'), 'no pause');
 });
 
-test('F-158: the page of a bulk run with orders left does not say that all orders have passed', async () => {
+test('F-158: while orders of a bulk run have not had their turn, its page does not say that all orders have passed', async () => {
   const { id } = await call('POST', '/bulk', operator, {
     filter: { ids: await left((await read('/bulk')).items.map((run) => (run as unknown as { id: string }).id).at(-1) ?? '') },
     instruction: { kind: 'acknowledge' },

@@ -19,7 +19,7 @@ before(async () => {
 
 after(() => system.stop());
 
-test('Home reads the figures of the whole system with one call', async () => {
+test('the screen Home reads the figures of the whole system with one call', async () => {
   const calls: string[] = [];
   page.on('request', (request) => calls.push(new URL(request.url()).pathname));
   await page.reload();
@@ -29,7 +29,7 @@ test('Home reads the figures of the whole system with one call', async () => {
   assert.deepEqual([...reads].toSorted(), ['/overview', '/session', '/sign-in', '/tasks']);
 });
 
-test('a workflow shows where its orders are blocked, on its graph and in its list of steps', async () => {
+test('the page of a workflow shows where its orders are blocked, on the graph and in the list of steps', async () => {
   await show('/workflows', page);
   assert.deepEqual(await faultsOfScreen('/workflows', page), []);
   await page.getByRole('link', { name: 'fulfil-order' }).click();

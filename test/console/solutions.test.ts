@@ -18,7 +18,7 @@ after(() => system.stop());
 
 const get = <T>(path: string): Promise<T> => callOf<T>(system)('GET', path, system.token('--role', 'admin', '--subject', 'other'));
 
-test('F-156: an operator writes a solution; an invalid one is refused at the wrong field, and nothing is stored', async () => {
+test('F-156: a solution with an invalid field is refused beside that field and not stored, and a corrected one is stored', async () => {
   const { items } = await get<{ items: { id: string; orderId?: string; fingerprint?: string }[] }>('/tasks');
   const task = items.find(({ orderId, fingerprint }) => orderId !== undefined && fingerprint !== undefined);
   taskId = task?.id ?? '';
@@ -75,7 +75,7 @@ test('F-156: a solution that another person has changed meanwhile is not overwri
   assert.equal((await get<{ name: string }>(`/solutions/${id}`)).name, 'The customer left us');
 });
 
-test('F-155: a task suggests a solution, and four clicks resolve the task with it', async () => {
+test('F-155: the page of a task suggests a solution, and four clicks resolve the task with it', async () => {
   await show('/tasks', page);
   await page.locator(`main a[href="#/tasks/${taskId}"]`).first().click();
   await page.getByRole('radio', { name: /The customer left us/ }).click();

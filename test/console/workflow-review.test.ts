@@ -33,7 +33,7 @@ async function canceled(count: number): Promise<void> {
   }
 }
 
-test('F-161: a workflow shows the changes that its exceptions propose, and a replay says how many orders would have needed no person', async () => {
+test('F-161: the page of a workflow shows the changes that the exceptions of its orders propose, and a replay says how many orders would have needed no person', async () => {
   await canceled(5);
   await show('/workflows/fulfil-order/1', page);
   const proposals = page.getByRole('region', { name: 'Proposals' });
