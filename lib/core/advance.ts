@@ -99,6 +99,7 @@ function decided(builder: TransitionBuilder, { action, path }: Extract<Event, { 
   else if (phase === 'running' && path !== undefined) carryOutAt(builder, path, action);
 }
 
+/** Whether the order has begun, has not closed, and is not being undone as a whole. */
 const isOpen = ({ phase, ending }: State): boolean => phase !== 'initialized' && phase !== 'closed' && !ending;
 
 function start(builder: TransitionBuilder, { stepMs, called }: Extract<Event, { type: 'started' }>): void {

@@ -90,7 +90,8 @@ type LocalOf<A extends ActivityOf> = A['activity'] extends keyof typeof behavior
 
 /**
  * Returns the local state of an activity. Undefined if the activity failed before it could start, and for a compensating root. The cast is
- * safe for a state that the behavior of the node wrote. While an activity `resumes` elsewhere, the engine writes it, without these fields.
+ * safe for a state that the behavior of the node wrote. While an activity `resumes` elsewhere, its state is one of the engine, without the
+ * fields of the behavior.
  */
 export const localOf = <A extends ActivityOf>(_node: A, activity: ActivityState | undefined): LocalOf<A> | undefined =>
   activity?.status === 'Compensating' ? undefined : (activity?.local as LocalOf<A> | undefined);

@@ -19,6 +19,7 @@ export interface Retry extends ActivityBase {
   readonly undoFirst?: boolean;
 }
 
+/** The state of a retry. `attempt`: the number of the present or the last run, from 1. */
 export type RetryState =
   | { readonly phase: 'trying'; readonly attempt: number }
   | { readonly phase: 'undoing'; readonly attempt: number; readonly scope: string }
@@ -27,10 +28,10 @@ export type RetryState =
 /** Runs its activity again after a fault, until it succeeds or `retries` further runs have failed (WF). */
 export const retry: Behavior<Retry, RetryState> = {
   children: (retry) => [retry.do],
-  problems: ({ retries, intervalSeconds, ...taken }) => [
+  problems: ({ retries, intervalSeconds, ...filters }) => [
     ...(Number.isSafeInteger(retries) && retries >= 0 ? [] : [`retries is ${retries}; it must be an integer of at least 0.`]),
     ...[secondsProblem('intervalSeconds', intervalSeconds, 'from 0 up') ?? []].flat(),
-    ...onlyProblems(taken),
+    ...onlyProblems(filters),
   ],
   templates: () => [],
   execute: (retry) => tryOnce(retry, 1),

@@ -139,6 +139,7 @@ const isMeant = (template: { readonly [key: string]: unknown }, { fields }: Obje
   });
 
 interface Words {
+  /** The name of the expected value: `a condition`. Default: its type in words. */
   readonly what?: string | undefined;
   /** The text of the given value, if known. */
   readonly given?: string | undefined;

@@ -20,8 +20,8 @@ export interface Problem {
 }
 
 /**
- * Returns all problems of a definition together. Without errors it can be loaded; warnings are for its author. With a
- * catalog, the inputs and outputs of steps are checked as well.
+ * Returns all problems of a definition together. A definition without errors can be loaded; warnings are for its author. With
+ * a catalog, the inputs and outputs of steps are checked as well.
  */
 export function check(definition: WorkflowDefinition, catalog?: Catalog): readonly Problem[] {
   const problems: Problem[] = [];

@@ -49,7 +49,7 @@ const ofNumbers = new Set(['sum', 'min', 'max']);
 class Typing {
   private readonly readable: Readable;
   private readonly say: Say;
-  private readonly entries = new Map<string, Type>();
+  private readonly entryTypes = new Map<string, Type>();
 
   constructor(readable: Readable, say: Say) {
     this.readable = readable;
@@ -94,7 +94,7 @@ class Typing {
   }
 
   private named(name: string): Type {
-    const entry = this.entries.get(name);
+    const entry = this.entryTypes.get(name);
     if (entry) return entry;
     if (name === 'order') return this.readable.order;
     if (name === 'orderId') return text;
@@ -126,7 +126,7 @@ class Typing {
 
   /** Returns the type of `steps.charge`, `vars.left` or `each.items`; in a rule, of `outputs.charge` or `variables.left`. */
   private root(holder: ASTNode, name: string | undefined): Type | undefined {
-    if (holder.op !== 'id' || name === undefined || this.entries.has(holder.args)) return undefined;
+    if (holder.op !== 'id' || name === undefined || this.entryTypes.has(holder.args)) return undefined;
     if (holder.args === 'steps' || holder.args === 'outputs') return this.readable.step(name);
     if (holder.args === 'vars' || holder.args === 'variables') return this.readable.variable(name);
     return holder.args === 'each' ? this.readable.loop(name) : undefined;
@@ -214,11 +214,11 @@ class Typing {
       items.push(unknown);
     }
     const variable = entry?.op === 'id' ? entry.args : '';
-    const shadowed = this.entries.get(variable);
-    this.entries.set(variable, unionOf(items));
+    const shadowed = this.entryTypes.get(variable);
+    this.entryTypes.set(variable, unionOf(items));
     const result = this.ofEach(name, of, bodies);
-    if (shadowed) this.entries.set(variable, shadowed);
-    else this.entries.delete(variable);
+    if (shadowed) this.entryTypes.set(variable, shadowed);
+    else this.entryTypes.delete(variable);
     return result;
   }
 

@@ -1,6 +1,8 @@
 import { isObject } from '#core/data/json';
 
-/** The static type of a value in an expression. It is `unknown` if it is not certain, and then the check reports no mistake. */
+/**
+ * The static type of a value in an expression. A type that is not certain is `unknown`, and the check reports no mistake about its values.
+ */
 export type Type =
   | { readonly kind: 'unknown' | 'bool' | 'null' }
   /** `whole`: an integer of CEL, such as a literal or a count. Numbers from JSON are doubles. */

@@ -33,7 +33,7 @@ export type Event = EventBase &
    */
   (
     | { readonly type: 'started'; readonly stepMs: number; readonly called?: true }
-    /** `clocksApartMs`: how far the clock of the replying agent may be ahead of another agent's clock. */
+    /** `sentAt`: by the clock of the replying agent. `clocksApartMs`: how far that clock may be ahead of another agent's clock. */
     | {
         readonly type: 'replied';
         readonly requestId: string;

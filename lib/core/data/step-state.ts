@@ -86,7 +86,7 @@ export type CompensatingStep = StepAttempt & (Undoing | Confirming);
 /** The local state of a step or a call: its request, the purpose of that request (`mode`), and how far it is (`phase`). */
 export type StepState = OperatingStep | CompensatingStep | (StepAttempt & Canceling);
 
-/** Whether the present request is open: no reply has come, or only "not now", which counts as none. */
+/** Whether the present request is open: no reply has come, or only "not now", which counts as no reply. */
 export const awaitsReply = ({ phase }: StepState): boolean => phase === 'requested' || phase === 'failedForNow';
 
 /** The result of a step's earlier runs inside a retry. `generation` names the effect that must not be repeated. */

@@ -37,7 +37,10 @@ export function noAnswerTo(builder: TransitionBuilder, path: string): Fault {
   return { ...noAnswer(node.activity === 'step' ? node : {}, builder.stepAt(path)), source: path };
 }
 
-/** Blocks the order for the first of several simultaneous faults. The others wait until a person has dealt with the first. */
+/**
+ * Blocks the order for the first of several simultaneous faults. The others wait until a person has dealt with the first. A fault that
+ * something handles now is propagated instead.
+ */
 export function blockOrContinue(builder: TransitionBuilder): void {
   for (const path of [builder.blockingPath() ?? rootPath, ...Object.keys(builder.state.activities)]) {
     const { fault, awaitsPerson: waits } = builder.activity(path) ?? {};

@@ -17,7 +17,7 @@ export function cancel(builder: TransitionBuilder, path: string): void {
   if (!activity || activity.status === 'Canceling' || activity.status === 'Compensating') return;
   const node = builder.node(path);
   if (isRemote(node)) return cancelStep(builder, path);
-  // If a child is about to start, the cancellation waits until the child is open. Otherwise the clean-up would be lost.
+  // A child that is about to start may be the one that cleans up. The cancellation waits until that child is open, or it would never start.
   if (builder.behavior(path).cancel && builder.jobs.isStarting(path)) return builder.jobs.later({ do: 'cancel', path });
 
   const cleanUp =

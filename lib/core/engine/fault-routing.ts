@@ -42,12 +42,14 @@ function escalatesToCaller({ program, state }: TransitionBuilder, fault: Fault):
   return state.called === true && !state.ending && toCaller.some((type) => isKindOf(fault.type, type));
 }
 
+/** Whether the activity at this path would run its failed child again after this fault. */
 export function isRetried(builder: TransitionBuilder, path: string, fault: Fault): boolean {
   const activity = builder.activity(path);
   if (activity?.status !== 'Executing') return false;
   return builder.behavior(path).retries?.(builder.node(path), activity.local, fault) ?? false;
 }
 
+/** Returns the first handler of the activity that matches the fault. */
 export const handlerFor = (builder: TransitionBuilder, path: string, fault: Fault): FaultHandler | undefined =>
   builder.node(path).faultHandlers?.find((handler) => isKindOf(fault.type, handler.fault));
 

@@ -37,11 +37,11 @@ function withOutputsWhere(state: State, isKept: (path: string) => boolean): Stat
 
 /** Stores the result of a step inside a running retry, or a custom activity like it: only those may run the step again. */
 export const withMemo = (program: Program, state: State, path: string, memo: StepMemo): State =>
-  isRetried(program, state, path) ? { ...state, memos: { ...state.memos, [path]: memo } } : state;
+  isInRetry(program, state, path) ? { ...state, memos: { ...state.memos, [path]: memo } } : state;
 
 /** Drops the memos inside a retry that is over, unless an enclosing retry may still need them. */
 export function withoutMemo(program: Program, state: State, path: string): State {
-  if (!state.memos || isRetried(program, state, path)) return state;
+  if (!state.memos || isInRetry(program, state, path)) return state;
   const { memos: memo, ...others } = state;
   const rest = Object.entries(memo).filter(([each]) => !isInside(each, path));
   return rest.length > 0 ? { ...others, memos: Object.fromEntries(rest) } : others;
@@ -55,7 +55,8 @@ export function withCleanUpRepeatable(program: Program, state: State, path: stri
     .reduce((next, [each, memo]) => withMemo(program, next, each, { ...memo, outcome: 'undone' }), state);
 }
 
-export function isRetried(program: Program, { activities }: State, path: string): boolean {
+/** Whether an open activity around the path may run it again: a retry, or a custom activity like it. */
+export function isInRetry(program: Program, { activities }: State, path: string): boolean {
   for (let at = parentOf(path); at !== undefined; at = parentOf(at)) if (activities[at] && runsAgain(nodeAt(program, at))) return true;
   return false;
 }
@@ -83,8 +84,8 @@ const isInside = (path: string, around: string): boolean => path.startsWith(`${a
 /** Drops the skip of a closed activity, and the input that a person gave it. The input stays while a retry may run the activity again. */
 export function withoutInstruction(program: Program, state: State, path: string): State {
   const { skips, inputs, ...others } = state;
-  if (skips?.[path] === undefined && (inputs?.[path] === undefined || isRetried(program, state, path))) return state;
-  const [skipsLeft, inputsLeft] = [without(skips, path), isRetried(program, state, path) ? inputs : without(inputs, path)];
+  if (skips?.[path] === undefined && (inputs?.[path] === undefined || isInRetry(program, state, path))) return state;
+  const [skipsLeft, inputsLeft] = [without(skips, path), isInRetry(program, state, path) ? inputs : without(inputs, path)];
   return { ...others, ...(skipsLeft ? { skips: skipsLeft } : {}), ...(inputsLeft ? { inputs: inputsLeft } : {}) };
 }
 

@@ -6,7 +6,7 @@ import { type Json, utf8Bytes } from '#core/data/json';
 import { isRemote, limits } from '#core/definition/definition';
 import { type Next, raise } from './behavior.ts';
 import { handlerAround } from './fault-routing.ts';
-import { isRetried } from './memory.ts';
+import { isInRetry } from './memory.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { undoInput } from './undo-list.ts';
 
@@ -122,7 +122,7 @@ function bytesOfOutput(builder: TransitionBuilder, path: string, output: Json): 
   const isRead = builder.program.readOutputs.get(builder.node(path).name) === definitionPath(path);
   const undo = undoInput(builder, path, output)?.input;
   const inState =
-    (isRead ? bytes : 0) + (isRetried(builder.program, builder.state, path) ? bytes : 0) + (undo === undefined ? 0 : utf8Bytes(undo));
+    (isRead ? bytes : 0) + (isInRetry(builder.program, builder.state, path) ? bytes : 0) + (undo === undefined ? 0 : utf8Bytes(undo));
   return { inState, inJournal: bytes <= smallMax ? 0 : bytes };
 }
 

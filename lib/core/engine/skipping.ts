@@ -6,7 +6,7 @@ import { succeeded } from './behavior.ts';
 import { answerCanceled, leaveUnknown } from './cancellation.ts';
 import { close } from './closing.ts';
 import { undoFormer } from './compensation.ts';
-import { isRetried, withMemo } from './memory.ts';
+import { isInRetry, withMemo } from './memory.ts';
 import { requestCancel } from './requests.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { noteDone } from './undo-list.ts';
@@ -78,6 +78,6 @@ function noteSkipped(builder: TransitionBuilder, path: string, { effect, output 
   builder.setLocal(path, undefined);
   const { undo = [] } = builder.state;
   if (undo.some((entry) => entry.path === path)) builder.set({ undo: undo.filter((entry) => entry.path !== path) });
-  if (isRetried(builder.program, builder.state, path))
+  if (isInRetry(builder.program, builder.state, path))
     builder.replaceState(withMemo(builder.program, builder.state, path, { ...local, outcome: 'done', output }));
 }

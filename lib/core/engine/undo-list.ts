@@ -11,7 +11,7 @@ import { ruledUndoOf } from '#core/definition/ruled-undos';
 import type { RuleScope } from '#core/rules/language';
 import { ruledInput } from '#core/rules/ruled-undo';
 import { possibleUntil } from './confirmation.ts';
-import { isRetried, withMemo } from './memory.ts';
+import { isInRetry, withMemo } from './memory.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { isWithin } from './undo-pages.ts';
 
@@ -20,7 +20,7 @@ import { isWithin } from './undo-pages.ts';
  * SAS).
  */
 export function noteDone(builder: TransitionBuilder, path: string, { generation, attempt }: StepState, output: Json | undefined): void {
-  if (isRetried(builder.program, builder.state, path)) {
+  if (isInRetry(builder.program, builder.state, path)) {
     const input = inputOf(builder.program, builder.subject, builder.state, path);
     const inputHash = input.ok ? { inputHash: fingerprint(input.value) } : {};
     recordMemo(builder, path, { generation, attempt, outcome: 'done', ...inputHash, ...(output === undefined ? {} : { output }) });

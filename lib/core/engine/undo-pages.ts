@@ -10,6 +10,7 @@ export type UndoPages = ReadonlyMap<number, UndoPage>;
 /** The entries that one activity undoes: the work inside a scope, without that of the handler which undoes it. */
 export interface Reach {
   readonly scope: string;
+  /** The handler that undoes the scope, if it is inside the scope. */
   readonly own?: string | undefined;
 }
 
@@ -26,7 +27,10 @@ export const isWithin = (path: string, scope: string): boolean => path.startsWit
 export const isAt = (path: string, around: string): boolean => path === around || isWithin(path, around);
 export const reaches = ({ scope, own }: Reach, { path }: UndoEntry): boolean => isAt(path, scope) && !(own && isAt(path, own));
 
-/** Limits in characters. A store bills each write by the size of the state; a page with its key is an item of one kilobyte. */
+/**
+ * Limits in characters. A store bills each write by the size of the state, so only a list of at most `keptMax` stays there as a whole.
+ * `pageMax`: the size of a page, which with its key is an item of one kilobyte.
+ */
 const sizes = { keptMax: 1024, pageMax: 900 } as const;
 type Sizes = { readonly [size in keyof typeof sizes]: number };
 

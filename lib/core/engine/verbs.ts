@@ -79,7 +79,7 @@ function carryOut(builder: TransitionBuilder, path: string, next: Next<unknown>)
   }
 }
 
-/** Whether a step whose agent answered "not now" waits for its deadline: nothing handles the fault before. */
+/** Whether a step whose agent answered "not now" waits for its deadline, because nothing handles the fault now. */
 const waits = (builder: TransitionBuilder, path: string, fault: Fault): boolean =>
   !isHandled(builder, path, fault, true) && !isUsedUp(builder, path, fault);
 

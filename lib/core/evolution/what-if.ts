@@ -23,6 +23,7 @@ export interface WhatIf {
   readonly path?: string;
 }
 
+/** The order that is played, and the program of the other definition. */
 interface Played {
   readonly program: Program;
   readonly subject: Subject;

@@ -9,7 +9,7 @@ export interface News {
 
 /** The notice of one group of people about alike tasks, such as those of one fingerprint. */
 export interface Notice {
-  /** The time at which the first task was opened after the notice before was forgotten (`quietMs`). */
+  /** The time at which the first task was opened after the previous notice was forgotten (`quietMs`). */
   readonly firstAt: number;
   /** The number of tasks since `firstAt`. */
   readonly count: number;

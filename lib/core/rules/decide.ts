@@ -133,7 +133,7 @@ class Deciding {
     if (holds === false) return { is: 'not-matched', why: 'condition-false' };
     if (combination) this.memory = use(this.memory, combination.events, keyOf(rule.id));
     if (holds !== true) return { is: 'decided', action: { ok: false, reason: holds.reason } };
-    return this.braked(rule) ?? this.acting(rule);
+    return this.stoppedAnswer(rule) ?? this.actingAnswer(rule);
   }
 
   private combination(rule: Rule & { readonly all?: CompiledRule['patterns'] }) {
@@ -168,8 +168,8 @@ class Deciding {
     return { reason: `its condition must be true or false, not ${JSON.stringify(result.value).slice(0, 100)}` };
   }
 
-  /** Returns the fault of a rule that may act no more on this order. */
-  private braked({ id, action, timesPerOrder, mode }: Rule): Answer | undefined {
+  /** Returns the answer of a rule that may act no more on this order; undefined if it may. */
+  private stoppedAnswer({ id, action, timesPerOrder, mode }: Rule): Answer | undefined {
     const { event } = this.situation;
     if ((action.kind === 'raise' || action.kind === 'signal') && (event.round ?? 0) >= ruleLimits.roundsMax)
       return { is: 'stopped', fault: ruleStopped(id, `${ruleLimits.roundsMax} actions of rules in a row have caused this event.`) };
@@ -181,7 +181,7 @@ class Deciding {
     return { is: 'stopped', fault: ruleStopped(id, reason) };
   }
 
-  private acting(rule: Rule): Answer {
+  private actingAnswer(rule: Rule): Answer {
     const action = fillAction(rule.action, this.scopeOf(rule), (this.situation.event.round ?? 0) + 1);
     if (action.ok && rule.mode === 'enforce') this.memory = countAction(this.memory, this.actedKey(rule.id));
     return { is: 'decided', action };

@@ -29,7 +29,7 @@ function placeProblems({ instruction, parameters }: Draft): readonly RuleProblem
     pointer: pointerTo(path),
     code: 'invalid-place',
     detail:
-      'Expected a place such as {{amount}}: the name of a parameter between two pairs of braces. The `kind` of the instruction must not contain one.',
+      'Expected a place such as {{amount}}: the name of a parameter between two pairs of braces. The `kind` of the instruction must not contain a place.',
   }));
   const unnamed = places
     .filter(({ name }) => !names.includes(name))
