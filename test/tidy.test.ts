@@ -173,7 +173,7 @@ describe('the repository is tidy', () => {
     ['docs/guides/agents.md', 'dev/tools/user-projects/onboarding/'],
     ['docs/reference/configuration.md', 'dev/tools/user-projects/onboarding/'],
   ] as const)
-    test(`code in ${page} is code of ${folder}`, () => {
+    test(`the code that ${page} shows is code of ${folder}`, () => {
       const squeezed = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
       const sources = files.filter((file) => file.startsWith(folder)).map((file) => squeezed(read(file)));
       const blocks = [...read(page).matchAll(/```(?:ts|json)\n([\s\S]*?)```/g)].map(([, code = '']) => squeezed(code));

@@ -8,7 +8,7 @@ const hours = secondsPerMonth / 3600;
 export interface Idle {
   /** Read units of one pass that finds nothing due. */
   readonly readUnitsPerPass: number;
-  /** The number of metrics that this run has seen. One name in two roles counts twice. */
+  /** The number of metrics that the bench has seen. A name that two roles use counts twice. */
   readonly metrics: number;
 }
 

@@ -5,7 +5,7 @@ import { root, run } from './run.ts';
  * `npm run mutants [-- FILE ...]` changes the core in thousands of small ways, one at a time, and counts the changes that no
  * test notices. Without files it takes the whole core and writes the table in `docs/internals/mutation.md`.
  *
- * With `--simulation` it changes the code around the core, and counts the changes that the simulation alone misses. With
+ * With `--simulation` it changes the code around the core, and counts the changes that the simulation misses. With
  * `--contracts` it changes the code that no world runs, and counts the changes that the contracts of the ports miss.
  *
  * The first run installs its dependencies beside it, so that other developers do not need them.

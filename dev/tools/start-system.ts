@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** A system that was started as by a user, and its output. */
+/** A system that was started as a user starts it, and its output. */
 export interface RunningSystem {
   readonly url: string;
   readonly output: () => string;

@@ -16,7 +16,7 @@ const forms = { full: { requests: 50_000, messages: 5_000 }, short: { requests: 
 const connections = 8;
 /** Requests are made in portions, so that the memory of this process stays small. */
 const portion = 2_500;
-/** The most MB by which the system's memory may grow in a full run after `warmShare` of it. Until then, V8 sizes its heap. */
+/** The most MB by which the system's memory may grow after the share `warmShare` of a full run. Until then, V8 sizes its heap. */
 const growthMaxMb = 20;
 const warmShare = 0.6;
 

@@ -1,6 +1,6 @@
 import type { Figure } from './figure.ts';
 
-/** All figures, in the order of their measurement. A new one is a file and a line here. */
+/** All figures, in the order of their measurement. A new figure is a file and a line here. */
 export const figures: { readonly [goal: string]: () => Promise<{ readonly figure: Figure }> } = {
   G1: () => import('./histories.ts'),
   G2: () => import('./time-factor.ts'),

@@ -103,7 +103,7 @@ function operator(args) {
   return command(process.execPath, [fileURLToPath(new URL('operator.mjs', import.meta.url)), ...args], { env });
 }
 
-/** Begins the operator's script, and lets it run beside the incident. */
+/** Begins the operator's script, and does not wait for its end. */
 async function bulk() {
   const run = {};
   runs.push(run);

@@ -127,7 +127,7 @@ async function countPaused() {
   return (await sql(`SELECT count(*) AS paused FROM sys_invocation WHERE ${paused}`))[0].paused;
 }
 
-/** Begins the command, and lets it run beside the incident. */
+/** Begins the command, and does not wait for its end. */
 async function bulk() {
   const run = {};
   runs.push(run);

@@ -42,7 +42,7 @@ export const pathWithThisNode = (): string => `${dirname(process.execPath)}:${pr
 
 export const cacheFolder = (): string => join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'redress');
 
-/** Recognizes the emulator at an address. ministack also answers at LocalStack's address, so it comes first. */
+/** Recognizes the emulator at an address. ministack also answers at LocalStack's address, so it is tried first. */
 export async function emulatorAt(endpoint: string): Promise<AwsEmulator['name'] | undefined> {
   for (const name of ['ministack', 'localstack'] as const) {
     const response = await fetch(`${endpoint}/_${name}/health`, { signal: AbortSignal.timeout(5000) }).catch(() => undefined);

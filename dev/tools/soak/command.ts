@@ -15,7 +15,7 @@ export function command(): Command {
     run: (args, env = {}) =>
       new Promise((resolve, reject) => {
         let output = '';
-        // A process group of its own: an interrupt goes to the soak alone, which ends its round.
+        // A process group of its own: an interrupt reaches only the soak, which then stops this process.
         child = spawn(process.execPath, [...process.execArgv, ...args], { cwd: root, env: { ...process.env, ...env }, detached: true });
         child.stdout?.on('data', (text: Buffer) => (output += text));
         child.stderr?.on('data', (text: Buffer) => (output += text));

@@ -10,7 +10,7 @@ export interface Round {
 export interface Broken {
   /** The reason, in words. */
   readonly wrong: string;
-  /** The command that plays it again. */
+  /** The command that repeats the failure. */
   readonly again: string;
 }
 
@@ -19,7 +19,7 @@ export interface Memory {
   readonly heapMb: number;
 }
 
-/** Something that can run for hours, one round after the other, each with seeds of its own. */
+/** A test that can run for hours, one round after the other, each with seeds of its own. */
 export interface SoakSubject {
   /** Plays one round from this seed on; takes some seconds. Failures are part of the result. */
   round(seed: number): Promise<Round>;

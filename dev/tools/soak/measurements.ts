@@ -7,7 +7,7 @@ import { worlds } from './worlds.ts';
 /** Goals of `npm run verify` that a soak repeats for hours. A goal that `figures` does not have is left out. */
 const goals: { readonly [name: string]: string } = { 'live kills': 'G9' };
 
-/** Everything that a soak runs, in turn. A new one is a file and a line here, or a goal and a line above. */
+/** Everything that a soak runs, in turn. A new subject is a file and a line here, or a goal and a line above. */
 export const subjects: { readonly [name: string]: () => SoakSubject } = {
   worlds,
   language,

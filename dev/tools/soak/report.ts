@@ -55,7 +55,7 @@ export class Report {
     this.write(`\nEnded after ${this.minutes.toFixed(1)} minutes (${why}): ${this.words()}. Broken: ${this.broken}. ${growth.words}\n`);
   }
 
-  /** Compares the sample at a fifth of the time with the last one. In earlier samples, caches would still fill. */
+  /** Compares the sample at a fifth of the time with the last one. Before that, caches still fill. */
   growth(): { readonly words: string; readonly isLeak: boolean } {
     const last = this.memory.at(-1);
     const first = this.memory[Math.floor(this.memory.length / 5)];

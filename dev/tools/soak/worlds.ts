@@ -26,7 +26,7 @@ export function worlds(): SoakSubject {
     child?.kill('SIGKILL');
     child = undefined;
   };
-  // A process group of its own: an interrupt goes to the soak alone, which ends its round.
+  // A process group of its own: an interrupt reaches only the soak, which then stops this process.
   const start = () => fork(worker, { cwd: root, execArgv: [...process.execArgv, '--expose-gc'], detached: true });
   return {
     seeds,

@@ -34,7 +34,7 @@ export interface Surroundings {
   readonly task: string;
   /** An idempotency key that `acme` has used. */
   readonly usedKey: string;
-  /** A channel with a dead letter, and its id. */
+  /** A channel with a dead letter, and the id of that letter. */
   readonly channel: string;
   readonly deadLetter: string;
   /** The registration of `acme`. */

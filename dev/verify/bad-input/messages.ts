@@ -41,7 +41,7 @@ export async function deadLettersIn({ store }: Embedded, count: number): Promise
 export interface Flooded {
   readonly wrong: readonly string[];
   readonly sent: number;
-  /** Messages about an order that exists, which it does not expect. */
+  /** Messages that an existing order does not expect. */
   readonly unexpected: number;
   readonly deadLetters: number;
   readonly kinds: { readonly [kind: string]: number };

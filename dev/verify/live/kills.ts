@@ -113,7 +113,7 @@ async function killing(farm: Farm, customers: Customers, plan: Plan, random: () 
     const room = Math.min(waitingMax - customers.waiting(), await roomFor(farm, plan.atWorkMax, pauseMs));
     customers.come(Math.min(due, customers.arrived() + room));
     await pause;
-    // Kills ahead of the orders would keep a slow machine from ever claiming them.
+    // Kills that come ahead of the orders would keep a slow machine from ever claiming these orders.
     if (customers.arrived() < ((kills.length - aheadMax) * plan.orders) / plan.kills) continue;
     for (const index of random() < bothShare ? indexes : [Math.floor(random() * size)]) {
       // However slow the machine is, most hosts have started before they are killed.

@@ -8,7 +8,7 @@ export interface Pause {
   readonly from: number;
   readonly to: number;
   /**
-   * Whether the other node of the pair got the lease meanwhile. It does not if the node was paused during a write, because SQLite
+   * Whether the other node of the pair got the lease meanwhile. It got none if this node was paused during a write, because SQLite
    * makes all other writers wait for that write.
    */
   readonly takenOver: boolean;

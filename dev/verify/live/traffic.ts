@@ -73,7 +73,7 @@ export async function startSystem(ending: Ending) {
     for (let dueAt = start; dueAt < start + forMs; dueAt = start + (1000 * all.length) / perSecond) {
       await sleep(Math.max(0, dueAt - Date.now()));
       const submitted = submit(client, dueAt, card);
-      // A rejection is reported with the others.
+      // The caller gets a rejection when it awaits all submissions.
       submitted.catch(() => undefined);
       all.push(submitted);
     }

@@ -4,7 +4,7 @@ import { type Mutant, mutated } from './mutant.ts';
 const root = new URL('../../../', import.meta.url);
 
 /**
- * From now on every import of the file gets it with the mistake; the file on disk stays unchanged. Call this before anything
+ * From now on every import of the file gets the text with the mistake; the file on disk stays unchanged. Call this before anything
  * of the library is loaded. The returned function says whether the file has been loaded since.
  */
 export function applyMutant(mutant: Mutant): () => boolean {

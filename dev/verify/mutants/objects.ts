@@ -4,7 +4,7 @@ const consumers = 'lib/roles/recovery/consumers.ts';
 const inconsistencies = 'lib/roles/recovery/inconsistencies.ts';
 const masking = 'lib/roles/scheduler/masking.ts';
 
-/** Mistakes about orders that share objects: who learns of an undone write, what a recovery masks, and at what it looks first. */
+/** Mistakes about orders that share objects: who learns of an undone write, and what a recovery masks and undoes. */
 export const objects: readonly Mutant[] = [
   {
     name: 'readers before a write learn of its undo',

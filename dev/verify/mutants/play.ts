@@ -5,7 +5,7 @@ import { classic, further } from './index.ts';
 export interface Played {
   /** The broken law in words; absent if none was broken. */
   readonly wrong?: string;
-  /** The number of worlds up to that one. */
+  /** The number of worlds that were played, up to the one that broke the law. */
   readonly worlds: number;
   /** Processor time, including the start. */
   readonly cpuMs: number;

@@ -14,7 +14,7 @@ export interface Ending {
   readonly text: string;
   /** Whether the order waits for a person and an alert says so. */
   readonly told: boolean;
-  /** The waits of an order that does not come to rest: their ends, and the stubs that would have to answer. */
+  /** The waits of an order that does not come to rest: until when each lasts, and the stubs that would end them. */
   readonly waits?: readonly string[];
 }
 

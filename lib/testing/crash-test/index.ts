@@ -49,7 +49,7 @@ export interface CrashTestOptions<I = unknown> {
    * more can fail.
    */
   readonly writesAndSendsAtomically?: boolean;
-  /** Plays only these crashes, all in one run. A report names them: `17 applied`. */
+  /** Plays only these crashes, all in one run. Each has the name that a report gives it: `17 applied`. */
   readonly only?: string | readonly string[];
 }
 

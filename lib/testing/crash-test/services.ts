@@ -38,7 +38,7 @@ export interface Surroundings {
 export interface Line {
   /** Reaches the service. The process can crash there. */
   reach<T>(site: string, about: string, apply: () => T | Promise<T>): Promise<T>;
-  /** Makes a call of an operation, and observes its begin and its end at the agent. */
+  /** Makes a call of an operation, and observes its start and its end at the agent. */
   observe<T>(operation: string, call: Call<string>, work: () => Promise<T>): Promise<T>;
 }
 

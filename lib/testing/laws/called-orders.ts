@@ -3,7 +3,7 @@ import { childIdOf } from '#roles/submission/submission';
 import type { History, Tracked } from '#testing/world/history';
 import { type Law, on } from './law.ts';
 
-/** A called order ends before its caller ends, and is compensated with it (F-80, F-100). */
+/** A called order ends before its caller ends, and is compensated with its caller (F-80, F-100). */
 export function calledOrders(): Law {
   let restored: ReadonlySet<string> = new Set();
 
@@ -25,7 +25,7 @@ export function calledOrders(): Law {
     if (processState !== 'Processed' || outcome === 'terminated') return undefined;
     // A damaged record has lost the list of the orders that its order called.
     if (order?.damagedAt !== undefined) return undefined;
-    // An operator has marked an undo as done, and is responsible for the called orders that go on.
+    // An operator has marked an undo as done, and is responsible for the called orders that continue.
     if (order?.journal.some(({ type }) => type === 'MarkedCompensated')) return undefined;
     const alive = knownCalls(orderId, history).find(({ state }) => state.processState !== 'Processed');
     return alive && `order ${orderId} is ${outcome}, but the order ${alive.orderId} that it called is ${alive.state.processState}`;
@@ -44,7 +44,7 @@ export function calledOrders(): Law {
     }),
     atEnd: (history) =>
       [...history.orders.values()].flatMap(({ orderId, damagedAt, journal, state: { outcome } }) => {
-        // An unreadable called order cannot be compensated, so an operator marks it.
+        // An unreadable called order cannot be compensated, so an operator marks the undo of its call as done.
         const isMarked = journal.some(({ type }) => type === 'MarkedCompensated');
         if (damagedAt !== undefined) return [];
         if (outcome !== 'compensated' && outcome !== 'canceled' && outcome !== 'rejected') return [];

@@ -2,7 +2,7 @@ import { type Breaker, phaseOf } from '#ports/circuit-breaker';
 import type { AgentEvent, AgentObservation } from '#testing/world/agent-event';
 import { type Law, lawOfSteadyProcesses, recordsIntents, type Setting } from './law.ts';
 
-/** The time for which a process may rely on its copy of the breaker. It does not read again sooner. */
+/** The time for which a process may rely on its copy of the breaker. The process does not read the breaker again sooner. */
 const freshMs = 2_000;
 /** A process that has neither received messages nor read the breaker for this long reads it before the next call. */
 const idleMs = 10_000;
@@ -18,7 +18,7 @@ interface Moment {
   readonly rests: number;
 }
 
-/** The view that one process has of the service of one agent. Times are of its own clock unless noted. */
+/** The view that one process has of the service of one agent. Times are by the clock of the process unless noted. */
 class Process {
   private known: Breaker | undefined;
   /** Accesses that were not answered yet. */

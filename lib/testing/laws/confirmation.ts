@@ -2,7 +2,7 @@ import type { StepState } from '#core/data/step-state';
 import type { Tracked } from '#testing/world/history';
 import { type Law, on, type Setting } from './law.ts';
 
-/** The engine concludes that a step had no effect only once a late effect is impossible (S11). */
+/** Before the engine concludes that a step had no effect, a late effect must be impossible (S11). */
 export const confirmation = ({ toleranceMs }: Setting): Law => ({
   name: 'confirmation',
   after: on(['written'], (observation, history) => {

@@ -33,7 +33,7 @@ export class Conversations {
   }
 }
 
-/** Returns a name for a conversation that differs between channels. */
+/** Returns the name of a conversation with its channel, because two channels may have conversations of the same name. */
 export const conversationNamed = (channel: string, conversation: string): string => `${channel} ${conversation}`;
 
 /** Returns the conversation of a message as the documentation defines it, without the code of the system. */

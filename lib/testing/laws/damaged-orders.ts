@@ -3,8 +3,8 @@ import { type Law, on, type Setting } from './law.ts';
 import { callsOf, writesWhileWaiting } from './livelock.ts';
 
 /**
- * More writes than a damaged order needs until an operator has ended it, even with 24 effects to undo. A rebuilt order goes on and may wait
- * for an order that it called: `writesWhileWaiting` adds writes for that time.
+ * More writes than a damaged order needs until an operator has ended it, even with 24 effects to undo. A rebuilt order may wait for
+ * an order that it called: `writesWhileWaiting` adds writes for that time.
  */
 const writesMax = 400;
 

@@ -48,7 +48,7 @@ function effectUnderOtherKey(operation: string, key: string, history: History, i
   const { orderId, path } = stepOf(key);
   const other = history.existingEffects(orderId).find(([each]) => each !== key && stepOf(each).path === path && !isUnknown(each));
   const { journal = [], program } = history.orders.get(orderId) ?? {};
-  // Another run of a step leaves the effect of the earlier one if it has no undo, or if a person has said that it was undone.
+  // Another run of a step leaves the effect of the earlier run if the step has no undo, or if a person has said that it was undone.
   const isLeft = journal.some((fact) => fact.type === 'OutcomeUnknown' || (fact.type === 'MarkedCompensated' && fact.path === path));
   const isOne = !isLeft && (!program || nodeAt(program, path).undo !== undefined);
   return other && isOne ? `${operation} took effect twice, under ${other[0]} and ${key}` : undefined;

@@ -70,6 +70,6 @@ function wrongReaction({ orderId, state, before, instance, newFacts }: Tracked):
     : undefined;
 }
 
-/** Whether an earlier write counted the step above its limit. A rule that suspended the order then has postponed the fault. */
+/** Whether an earlier write counted the step above its limit. A rule that suspended the order in that write has postponed the fault. */
 const wasAbove = (path: string, before: Instance | undefined, { maxFailures }: StateRecord): boolean =>
   (before?.state.activities[path]?.late ?? 0) > maxFailures;

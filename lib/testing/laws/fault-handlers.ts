@@ -6,7 +6,7 @@ import { type Law, on } from './law.ts';
 
 type Handled = Extract<CoreFact, { type: 'FaultHandled' }>;
 
-/** The first handler that is declared for a fault takes it, after everything else in its scope has closed (S13). */
+/** The first handler that is declared for a fault takes the fault, after everything else in the scope of the handler has closed (S13). */
 export function faultHandlers(): Law {
   /** Paths of open activities, by order. */
   const alive = new Map<string, Set<string>>();

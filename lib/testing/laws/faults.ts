@@ -4,7 +4,7 @@ import { type Law, on, type Setting } from './law.ts';
 /** Short types of the engine's faults, as agents use them. An order must hold the full type. */
 const engineShortTypes: ReadonlySet<string> = new Set(Object.values(engineFaults).map(shortType));
 
-/** Each recorded fault has a message. It matches its declaration, or is marked as unexpected if it has none (F-30). */
+/** Each recorded fault has a message. A declared fault matches its declaration, and an undeclared one is marked as unexpected (F-30). */
 export const faults = (setting: Pick<Setting, 'declaredFaults' | 'undeclaredFaults'>): Law => ({
   name: 'faults',
   after: on(['written'], (observation, history) => {

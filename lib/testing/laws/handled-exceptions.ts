@@ -3,8 +3,8 @@ import type { Tracked } from '#testing/world/history';
 import { type Law, on, type Setting } from './law.ts';
 
 /**
- * An exception is handled at most once, so that control comes back once (S29). A rule in dry-run changes nothing: it never acts, and the
- * history says once for each order what it would have done (S30). An order learns of the end of its handler (S29).
+ * An exception is handled at most once, so that its order gets control back once (S29). A rule in dry-run changes nothing: it never acts,
+ * and the history says once for each order what it would have done (S30). An order learns of the end of its handler (S29).
  */
 export function handledExceptions({ isDryRule }: Pick<Setting, 'isDryRule'>): Law {
   /** Events that may happen once for each order. A restore clears them, because it takes orders back to an earlier time. */

@@ -35,7 +35,7 @@ export function maskedFaults(): Law {
   };
 }
 
-/** Returns what is wrong with a masked fault: its mask names no recovery in progress, or one on which its step does not depend. */
+/** Returns what is wrong with a masked fault: its mask names no recovery in progress, or a step on which the faulted step does not depend. */
 function wrongMask({ orderId, before, instance, program, newFacts }: Tracked): string | undefined {
   for (const fact of newFacts) {
     const masked = maskIn(fact);
@@ -53,7 +53,7 @@ function maskIn(fact: JournalEntry): { readonly by: string; readonly path?: stri
   return fact.type === 'InconsistencyFound' && fact.maskedBy !== undefined ? { by: fact.maskedBy } : undefined;
 }
 
-/** Returns a fault of a canceled step that the write has taken without a line about it. */
+/** Returns what is wrong if the write has applied a fault of a canceled step without a journal line about it. */
 function notMasked(
   before: StateRecord,
   after: StateRecord,
@@ -78,7 +78,7 @@ function hiddenIn({ orderId, state, journal }: Tracked): readonly string[] {
   if (state.outcome !== 'completed') return [];
   return journal.flatMap((fact) => {
     if (fact.type !== 'FaultMasked') return [];
-    // The write that masks the fault may go on with the step.
+    // The write that masks the fault may also request the step again: such a line has the same time.
     const later = journal.filter((each) => (each.seq > fact.seq || each.at === fact.at) && 'path' in each && each.path === fact.path);
     const isOpen = later.some(({ type }) => type === 'StepRequested') && !later.some(({ type }) => type === 'ActivityClosed');
     const isForgotten =
@@ -107,7 +107,7 @@ interface Recovery {
   readonly path: string;
   /** The steps of the scope, as they stood when the recovery began. */
   readonly stood: ReadonlyMap<string, 'at work' | 'done' | 'not begun' | 'other'>;
-  /** The number of the journal line that began it. */
+  /** The number of the journal line that began the recovery. */
   readonly since: number;
 }
 

@@ -1,6 +1,6 @@
 import { isForged, type Law, on, type Setting } from './law.ts';
 
-/** An agent sends no reply after the deadline of the request by its own clock (S8). */
+/** An agent sends no reply after the deadline of the request, by the clock of the agent (S8). */
 export function replyDeadlines(setting: Pick<Setting, 'forgedWord'>): Law {
   /** Latest deadline by request id: a heartbeat extends it. */
   const until = new Map<string, number>();
@@ -14,7 +14,7 @@ export function replyDeadlines(setting: Pick<Setting, 'forgedWord'>): Law {
       if (requestId === undefined || isForged(observation.body, setting)) return undefined;
       if (completeBy !== undefined) extend(requestId, completeBy);
       const deadline = until.get(requestId);
-      // A requeued reply may be to a request of an order that was forgotten. It was judged when it was sent first.
+      // A requeued reply may be to a request of an order that was forgotten. Such a reply was judged when it was first sent.
       if (type !== 'reply' || deadline === undefined || Date.parse(`${sentAt}`) <= deadline) return undefined;
       return `request ${requestId}: its agent replied at ${sentAt}, after the deadline ${new Date(deadline).toISOString()}`;
     }),

@@ -23,7 +23,7 @@ interface Work {
   /** Number of deliveries of the request. */
   deliveries: number;
   hasHeartbeat: boolean;
-  /** Whether it was requeued since the last call of its service. */
+  /** Whether the request was requeued since the last call of its service. */
   isRequeued: boolean;
   /** Deadline of the last heartbeat that was sent. */
   until: number;

@@ -8,7 +8,7 @@ const requesting: ReadonlySet<string> = new Set(['StepRequested', 'CancelRequest
 interface Sent {
   readonly requestId?: string;
   readonly remainingMs?: number;
-  /** The number of times that it was requeued. */
+  /** The number of times that the request was requeued. */
   readonly requeued?: number;
 }
 

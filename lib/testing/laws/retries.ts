@@ -12,7 +12,7 @@ interface Failed {
   readonly retry: Retry;
   /** Number of the run. */
   readonly attempt: number;
-  /** Time at which it failed, or at which its last effect was undone. */
+  /** Time at which the run failed, or at which its last effect was undone. */
   since: number;
   isRunAgain: boolean;
 }

@@ -45,7 +45,7 @@ class Process {
   private jumps = 0;
   /** Whether the clock has jumped since the last read. The copy of the breaker may then have expired, or count as fresh again. */
   private mayHaveForgotten = false;
-  /** World time at which it last had another reason to requeue than its budget. */
+  /** World time at which the process last had a reason to requeue other than its budget. */
   private otherReasonAt: number | undefined;
   private readonly setting: Pick<Setting, 'agents'>;
 
@@ -100,7 +100,7 @@ class Process {
       : undefined;
   }
 
-  /** Notes jumps of its clock. Whether it counted the time before or after a jump is not visible, so the upper bound counts both. */
+  /** Notes jumps of the clock. Whether the process counts the time before or after a jump is not visible, so the upper bound counts both. */
   clockJumped(jumps: readonly ClockJumps[]): void {
     for (const { from, to } of jumps.slice(this.jumps)) {
       this.most.upTo(from);

@@ -2,7 +2,7 @@ import type { Law } from './law.ts';
 
 const isTerminal = (status: string): boolean => status === 'completed' || status === 'failed';
 
-/** The first status message of an order is `received`, and the last says how it ended. No number is used twice (S18). */
+/** The first status message of an order is `received`, and the last says how the order ended. No number is used twice (S18). */
 export const statusSequence = (): Law => ({
   name: 'status sequence',
   atEnd: (history) =>

@@ -177,7 +177,7 @@ function wrongMask(line: Found, { orderId, program }: Tracked, known: Known): re
   return beside ? [`order ${orderId}: the undo ${line.id} is masked by ${maskedBy}, and ${beside.path} has read it`] : [];
 }
 
-/** An order that has noted an undo without an exception has undone each step that has read the write; with one, it has not. */
+/** An order that has noted an undo without an exception has undone each step that has read the write. An order with one has not. */
 function wrongUndone(line: Found, { orderId, journal }: Tracked, known: Known): readonly string[] {
   const undo = known.undos.find((each) => isAbout(line, each));
   if (!undo || line.maskedBy !== undefined) return [];

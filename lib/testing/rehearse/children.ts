@@ -36,7 +36,7 @@ export class Children {
     if (child) this.world.happen(child, { type: 'canceled', outcome: 'canceled' });
   }
 
-  /** Answers the caller of a closed order, if it waits. */
+  /** Answers the caller of a closed order, if the caller waits. */
   ended(child: Player): void {
     const { waiter } = child;
     child.waiter = undefined;

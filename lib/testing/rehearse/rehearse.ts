@@ -67,7 +67,7 @@ export interface Rehearsal {
 
 /** Further parts of the app that a rehearsal plays. */
 export interface RehearsalOptions {
-  /** The rules to ask about exceptions. Those in dry-run do nothing. */
+  /** The rules to ask about exceptions. Rules in dry-run do nothing. */
   readonly rules: readonly AppRule[];
 }
 

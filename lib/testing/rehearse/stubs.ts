@@ -55,7 +55,7 @@ export interface RequestStub<I = unknown> extends Stub {
   at(path: string): RequestStub<I>;
   /** Answers only requests whose input has these fields with these values. */
   forInput(part: PartOf<I>): RequestStub<I>;
-  /** Sets the delay of the answer. Earlier time limits fire before it. */
+  /** Sets the delay of the answer. Time limits that end earlier fire first. */
   takes(seconds: number): RequestStub<I>;
 }
 
@@ -158,7 +158,7 @@ export function given(about: object): object {
 /** The most parameters of a function that a stub can name. */
 const mostParameters = 8;
 
-/** Workflow functions receive only paths, so any path serves to call them. */
+/** Calls a function that returns a wait or a question. It receives only expressions, so any expression serves. */
 const made = (of: (...given: unknown[]) => object): object => of(...Array.from({ length: mostParameters }, () => expression('order')));
 
 const calledAs = (workflow: Pick<Workflow, 'name' | 'version'>): string => `${workflowsAgent}.${workflowRef(workflow)}`;

@@ -40,7 +40,7 @@ export interface Moment {
 }
 
 export interface ReplayOptions {
-  /** The workflow to replay the events with, such as its next version. Default: the one of the case. */
+  /** The workflow to replay the events with, such as its next version. Default: the workflow of the case. */
   readonly workflow?: WorkflowDefinition;
   /** Other versions of the workflow, for checks of `migrate` and `restart`. */
   readonly workflows?: readonly WorkflowDefinition[];

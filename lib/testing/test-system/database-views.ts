@@ -17,7 +17,7 @@ export function timePassing(database: Database, clock: ManualClock): (ms: number
        SELECT min(visibleAt) AS at FROM messages UNION ALL SELECT min(worklistAt) FROM states WHERE worklist = 'due'
      )`,
   );
-  // News, reminders and summaries for people. An entry that is a minute overdue is skipped: no notifier runs, or it waits for an event.
+  // News, reminders and summaries for people. An entry that is a minute overdue is skipped: it waits for an event, or no notifier runs.
   const selectAgenda = database.prepare(
     `SELECT min(id) AS id FROM documents WHERE collection >= '${collections.agenda(0)}' AND collection <= '${collections.agenda(agendaParts - 1)}' AND id >= ?`,
   );

@@ -2,7 +2,7 @@ import type { Breaker } from '#ports/circuit-breaker';
 
 /** An event of an agent that is visible from outside: a service call, a message, or an access to the circuit breaker. */
 export type AgentEvent =
-  /** A batch of messages has come from the queue of its requests. */
+  /** A batch of messages has come from the request queue of the agent. */
   | { readonly what: 'messages arrive' }
   /**
    * A call of the service. `tries`: the number of calls for the same request, including this one. `completeBy`: the deadline that the

@@ -60,7 +60,7 @@ export type Observation =
   | { readonly type: 'people recorded'; readonly documents: readonly Document[] }
   /** A message for people was removed: it is delivered, or given up. */
   | { readonly type: 'message removed'; readonly id: string }
-  /** A receiver got a message for people. `isConfirmed`: whether its answer says so. */
+  /** A receiver got a message for people. `isConfirmed`: whether the receiver has confirmed it. */
   | { readonly type: 'message received'; readonly message: PeopleMessage; readonly destination: Destination; readonly isConfirmed: boolean }
   /** An operator decided on the revision `seenRev` of an order, with this answer. */
   | { readonly type: 'decided'; readonly orderId: string; readonly reason: string; readonly seenRev: number; readonly answer: Instructed }
@@ -93,7 +93,7 @@ export type Observation =
   | { readonly type: 'signal'; readonly orderId: string; readonly key: string; readonly answer: 'pending' | 'accepted' | 'refused' }
   /** The record of an order was damaged: the character at this place of its blob changed. */
   | { readonly type: 'damaged'; readonly orderId: string; readonly at: number }
-  /** The table was restored to an earlier time (milliseconds since 1970). `hasOldProcess`: a process from before the restore goes on. */
+  /** The table was restored to an earlier time (milliseconds since 1970). `hasOldProcess`: a process from before the restore still runs. */
   | { readonly type: 'restored'; readonly asOf: number; readonly orders: readonly string[]; readonly hasOldProcess: boolean }
   /** A person viewed the step reports and the undo plan of the revision `rev`. */
   | {
@@ -103,7 +103,7 @@ export type Observation =
       readonly steps: readonly StepReport[];
       readonly plan: UndoPlan;
     }
-  /** A holder requests or renews a lease. `now`: its own clock. */
+  /** A holder requests or renews a lease. `now`: the time by the clock of the holder. */
   | { readonly type: 'lease requested'; readonly orderId: string; readonly holder: string; readonly leaseMs: number; readonly now: number }
   /** The request for a lease failed after this time, because another host holds the lease. */
   | { readonly type: 'locked'; readonly orderId: string; readonly policy: LockPolicy; readonly afterMs: number }

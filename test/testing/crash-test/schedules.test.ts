@@ -26,7 +26,7 @@ async function sweptAt(head: Pick<StateHead, 'nextDueAt' | 'nextDueFor'>, untilH
   return hours;
 }
 
-test('a due order that the worklist has lost is swept in the next hour, and then in each hour until it is moved', async () => {
+test('a due order that the worklist has lost is swept in the next hour, and then in each hour while it stays due', async () => {
   assert.deepEqual(await sweptAt({ nextDueAt: 72.5 * hour, nextDueFor: { kind: 'timer' } }, 75), [1, 73, 74, 75]);
 });
 

@@ -32,7 +32,7 @@ describe('workflows that call others, in a rehearsal', () => {
     );
   });
 
-  test('a called order that fails has undone its own work, and the caller undoes its other called orders', () => {
+  test('a called order that fails has undone its own work, and its caller undoes the other orders that it called', () => {
     const run = rehearse(shipAll, order, given(inventory.reserve).faults(OutOfStock).at('order/skus[1]/ship-one > order/reserve'));
     assert.equal(
       run.story(),

@@ -121,7 +121,7 @@ describe('a rehearsal behaves like the system', () => {
     );
   });
 
-  test('a request under way when its step is canceled is completed and undone', () => {
+  test('a step that is canceled while its request is under way completes and is undone', () => {
     const both = defineWorkflow('both', { version: 1, order: Order }, () =>
       sequence(
         parallel(

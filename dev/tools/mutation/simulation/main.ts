@@ -27,8 +27,8 @@ const options = {
 } as const;
 
 /**
- * Counts the changes of stores, channels and roles that the simulation alone notices. An interrupted run continues where it
- * stopped.
+ * Counts the changes of stores, channels and roles that the simulation notices without any other test. An interrupted run continues where
+ * it stopped.
  */
 export async function mutateUnderSimulation(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });

@@ -3,7 +3,7 @@ import { place } from './plan.ts';
 import type { Limits, Result } from './trial.ts';
 
 interface Line extends Result {
-  /** A hash of the code with which it was tried. */
+  /** A hash of the code with which the mutant was tried. */
   readonly code: string;
   /** The maximum number of worlds. A survivor of few worlds may not survive many. */
   readonly limits: string;

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 
-/** `refusing`: it refuses every order for the same reason. `away`: it answers 503. */
+/** `refusing`: the service refuses every order for the same reason. `away`: it answers 503. */
 type Health = 'well' | 'refusing' | 'away';
 
 /** A remote service outside the processes that are killed. For each parcel it remembers the idempotency keys of its effects. */
