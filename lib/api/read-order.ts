@@ -75,9 +75,9 @@ const missingText = ({ workflow, processState }: StateRecord): string | null =>
     : `The workflow ${workflowRef(workflow)} of this order is not part of this app. Put that version back into workflows; until then the order does not continue.`;
 
 /**
- * Explains the order's state. Contains no clock time, but names outages and failures as of now: they may change without a new ETag. Null
- * for a quarantined order, and for one with activities that its workflow does not have. Masks secrets, because messages of faults may quote
- * them.
+ * Explains the order's state. The text does not depend on the time of the call, except for outages and failures, which it names as of now:
+ * they may change without a new ETag. Null for a quarantined order, and for one with activities that its workflow does not have. Masks
+ * secrets, because messages of faults may quote them.
  */
 function explanationOf(
   program: Program,

@@ -32,7 +32,7 @@ function rebuildOrder(call: Call<unknown, unknown, z.output<typeof RebuildBody>>
         return refuse('not-found');
       case 'finished':
         return conflict([
-          'The order is finished, and a finished order does not change. With dryRun, the answer compares it with its journal.',
+          'The order is finished, and a finished order does not change. With dryRun, the answer compares its state with its journal.',
         ]);
       case 'healthy':
         return withLastDecision(conflict([nothingToRebuild]), id, api.store);

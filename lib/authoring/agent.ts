@@ -155,12 +155,12 @@ export function defineAgent<const Ops extends { readonly [name: string]: AnyOper
     const alike = faults.find(({ name: fault }, index) => faults.findIndex((each) => each.name === fault) !== index);
     if (alike)
       throw new TypeError(
-        `${name}.${operation} declares two faults named ${alike.name}. Replies carry the name alone: rename one of them.`,
+        `${name}.${operation} declares two faults named ${alike.name}. A reply names a fault without its ancestors: rename one of them.`,
       );
     const reserved = faults.find(({ name: fault }) => engineFaultNames.has(fault));
     if (reserved)
       throw new TypeError(
-        `${name}.${operation} declares a fault named ${reserved.name}, which is one of the engine's own. Replies carry the name alone: choose another name.`,
+        `${name}.${operation} declares a fault named ${reserved.name}, which is one of the engine's own. A reply names a fault without its ancestors: choose another name.`,
       );
   }
   const callables = Object.entries(operations).map(([key, operation]) => {

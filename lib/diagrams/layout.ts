@@ -163,8 +163,8 @@ const aligns = [undefined, 'UL', 'UR', 'DL', 'DR'] as const;
 
 /** Returns the straightest of dagre's alignments: the flow goes straight down, and the branches keep their order. */
 function arranged(blocks: readonly Block[], edges: readonly DrawnEdge[]): Arrangement {
-  const isLine = new Set(edges.map(({ from }) => from)).size === edges.length && new Set(edges.map(({ to }) => to)).size === edges.length;
-  const [first, ...others] = (isLine ? aligns.slice(0, 1) : aligns).flatMap((align) => {
+  const isChain = new Set(edges.map(({ from }) => from)).size === edges.length && new Set(edges.map(({ to }) => to)).size === edges.length;
+  const [first, ...others] = (isChain ? aligns.slice(0, 1) : aligns).flatMap((align) => {
     const graph = graphOf(blocks, edges, align);
     return [1, -1].map((side) => arrangement(blocks, edges, graph, side));
   });
@@ -216,8 +216,8 @@ function straightened(places: ReadonlyMap<string, Place>, edges: readonly DrawnE
 }
 
 /**
- * Returns a measure of a layout, of which less is better: how far arrows are off their line, how many violate the order of the definition,
- * faults last, and how wide the layout is.
+ * Returns a measure of a layout, of which less is better: how far arrows run sideways, how many violate the order of the definition, faults
+ * last, and how wide the layout is.
  */
 function crookedness({ places, edges }: Arrangement): number {
   let off = 0;

@@ -68,7 +68,7 @@ export const ofApi: readonly TableRights[] = [
   { actions: ['GetItem', 'PutItem'], partitions: [collections.ruleCounts] },
   { actions: ['PutItem'], partitions: [collections.ruleSet(every)] },
   { actions: ['Query'], partitions: [objects] },
-  // A change and its entry in the audit are one transaction. IAM compares all keys of a transaction with one statement.
+  // A change and its entry in the audit are one transaction. IAM requires one statement that allows all keys of a transaction.
   {
     actions: ['PutItem'],
     partitions: [
@@ -97,7 +97,7 @@ export const ofNotifier: readonly TableRights[] = [
   { actions: ['GetItem'], partitions: [orders, notices, collections.allowances, collections.deliveries] },
   { actions: ['GetItem'], partitions: [collections.peopleGroups, collections.exceptionNotes] },
   { actions: ['Query'], partitions: [agenda, exceptionGroups] },
-  // A message and the counter of its limit are one transaction. IAM compares all keys of a transaction with one statement.
+  // A message and the counter of its limit are one transaction. IAM requires one statement that allows all keys of a transaction.
   { actions: ['PutItem'], partitions: [orders, agenda, notices, collections.allowances, collections.deliveries] },
   { actions: ['DeleteItem'], partitions: [agenda, notices, collections.deliveries] },
 ];
@@ -111,6 +111,6 @@ export const ofBulk: readonly TableRights[] = [
   { actions: ['Query'], partitions: [partitions.calendar] },
   keepsMessages,
   ...asksRules,
-  // The outcome of an order is part of the transaction of its write. IAM compares all keys of a transaction with one statement.
+  // The outcome of an order is part of the transaction of its write. IAM requires one statement that allows all keys of a transaction.
   { actions: ['PutItem'], partitions: [orders, bulkRuns] },
 ];

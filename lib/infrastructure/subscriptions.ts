@@ -21,7 +21,7 @@ export function watchSubscriptions(system: OrderProcessing): void {
         return;
       Annotations.of(system).addWarningV2(
         warning,
-        'Nothing in the app subscribes to `notifications` or `alerts`, so no person hears of blocked orders and alarms. Add one for people: orders.notifications.addSubscription(new EmailSubscription(…)), and one for alarms: orders.alerts.addSubscription(…). If people subscribe by hand, acknowledge this warning.',
+        'Nothing in the app subscribes to `notifications` or `alerts`, so no person hears of blocked orders and alarms. Add a subscription for people: orders.notifications.addSubscription(new EmailSubscription(…)), and one for alarms: orders.alerts.addSubscription(…). If people subscribe by hand, acknowledge this warning.',
       );
     },
   });

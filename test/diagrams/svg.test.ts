@@ -19,7 +19,7 @@ test('the drawing in the documents is up to date', () => {
   assert.ok(committed === drawn(fulfilOrder), `docs/guides/fulfil-order.svg is not up to date: ${remedy}`);
 });
 
-test('a drawing has a text alternative, follows light and dark, and loads no external resources', () => {
+test('a drawing has a text alternative, follows the light and dark mode of its reader, and loads no external resources', () => {
   const svg = drawn(fulfilOrder);
   assert.match(svg, /^<svg [^>]*role="img" aria-label="The workflow fulfil-order@1"/);
   assert.match(

@@ -6,7 +6,7 @@ import { defaults, ofType, synthesize, theOne } from './support.ts';
 
 const stack = defaults();
 const idOf = (type: string): string | undefined => ofType(stack, type)[0]?.[0];
-/** Returns the resource of the topic of alerts: people have one of their own. */
+/** Returns the resource of the topic of alerts. The topic of messages for people has such resources, too. */
 const ofAlerts = (type: string) => {
   const [, found] =
     ofType(stack, type).find(([id]) => id.includes('AnnouncementsAlerts')) ?? assert.fail(`There is no ${type} of the alerts.`);
@@ -30,7 +30,7 @@ describe('alerts reach a person', () => {
     assert.equal(toOperators?.['State'], 'ENABLED');
   });
 
-  test('F-59: both announcements of an order in Error are alerts; those of exceptions, tasks and processed orders are not', () => {
+  test('F-59: the announcement of an order in Error is an alert; those of exceptions, tasks, bulk runs and processed orders are not', () => {
     const alerts: readonly string[] = alertTypes;
     assert.ok(alerts.includes('Order In Error'));
     assert.deepEqual(
@@ -39,7 +39,7 @@ describe('alerts reach a person', () => {
     );
   });
 
-  test('F-59: the rule retries the topic for a day, and keeps undelivered alerts for two weeks', () => {
+  test('F-59: the EventBridge rule tries for a day to send an alert to the topic, and then puts the alert into the dead-letter queue', () => {
     const [target, ...others] = (toOperators?.['Targets'] ?? []) as readonly object[];
     assert.deepEqual(others, []);
     assert.partialDeepStrictEqual(target, {
@@ -50,7 +50,7 @@ describe('alerts reach a person', () => {
     assert.deepEqual(Object.keys(target ?? {}).toSorted(), ['Arn', 'DeadLetterConfig', 'Id', 'RetryPolicy']);
   });
 
-  test('F-59: the bus has a dead-letter queue, and may send to it', () => {
+  test('F-59: the bus has a dead-letter queue, to which the bus and each EventBridge rule may send', () => {
     assert.deepEqual(theOne(stack, 'Events::EventBus').Properties['DeadLetterConfig'], { Arn: { 'Fn::GetAtt': [undelivered, 'Arn'] } });
     const sources = ofType(stack, 'SQS::QueuePolicy')
       .filter(([, { Properties }]) => JSON.stringify(Properties['Queues']).includes(String(undelivered)))

@@ -168,7 +168,7 @@ describe('a role may do what its function does, and nothing else', () => {
     assert.deepEqual([...new Set(adding)], ['api']);
   });
 
-  test('A5: the audit has a log of its own, kept for 400 days and without its stack, to which only its writers may add', () => {
+  test('A5: the audit has a log of its own, which keeps lines for 400 days, outlives its stack and takes lines only from its writers', () => {
     const log = stack.resources[auditLogOf(stack) ?? ''];
     assert.deepEqual(
       [log?.Properties['RetentionInDays'], log?.DeletionPolicy, log?.Properties['KmsKeyId'] !== undefined],
@@ -408,7 +408,7 @@ describe('the rights to close a channel are narrow', () => {
   });
 
   for (const name of ['supervisor', 'sweeper'])
-    test(`F-54: the ${name} queries only the list of closed channels in the table, and ${name === 'sweeper' ? 'the audit' : 'the counts of exceptions and ended orders'}`, () => {
+    test(`F-54: the ${name} queries only the list of closed channels in the table, and ${name === 'sweeper' ? 'the rules and the audit' : 'the counts of exceptions and ended orders'}`, () => {
       const statements = statementFor(name, 'dynamodb:Query').filter(({ Resource }) => !JSON.stringify(Resource).includes('/index/'));
       const ofSweeper = within('CHANNELS', collections.ruleSet('*'), collections.audit('*'));
       const ofSupervisor = within('CHANNELS', collections.exceptionGroups('*'), collections.finished('*'));

@@ -160,7 +160,7 @@ describe('A15: credentials of agents', () => {
   });
 });
 
-describe('C: a canary', () => {
+describe('a canary of a deployment', () => {
   const aliasOf = (functionName: unknown): boolean =>
     ofType(stack, 'Lambda::Alias').some(([id]) => JSON.stringify(functionName).includes(`"${id}"`));
 
@@ -190,7 +190,7 @@ describe('C: a canary', () => {
   });
 });
 
-describe('C: copies of the table', () => {
+describe('copies of the table', () => {
   test('AWS Backup copies the table every day into a vault that nobody can empty, and into another account', () => {
     const plan = JSON.stringify(theOne(stack, 'Backup::BackupPlan').Properties['BackupPlan']);
     assert.match(plan, /"ScheduleExpression":"cron\(0 3 \* \* \? \*\)"/);

@@ -10,7 +10,7 @@ const stack = synthesize({ isChecked: true });
 const external = { issuer: 'https://id.example', audience: 'orders', keys: '{"keys":[]}' };
 
 describe('G21: cdk-nag finds nothing but acknowledged findings', () => {
-  test('with the defaults, with every setting, and with the issuer of a user, there are no open findings', () => {
+  test('with the defaults, with optional settings and with an external issuer, there are no open findings', () => {
     const everything = {
       agents: 'together',
       clients: ['acme'],

@@ -39,7 +39,7 @@ describe('the state store is durable', () => {
     assert.deepEqual([Properties['EnableKeyRotation'], DeletionPolicy], [true, 'RetainExceptOnCreate']);
   });
 
-  test('F-09: replicas make it a global table, each with a key of its region and the same protection', () => {
+  test('F-09: replicas make the table a global one; each replica has a key of its region and the same protection', () => {
     const replicated = synthesize({ props: { replicas: [elsewhere] } });
     const replicas = replicasOf(replicated).toSorted((a, b) => (a.Region < b.Region ? -1 : 1));
     assert.deepEqual(
