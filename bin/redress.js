@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// This file must parse on Node 14 and newer: it finds a newer Node and starts the program with it. No dependencies, no top-level await.
+// This file must parse on Node 14 and newer: if this Node is too old, the file starts the program with a newer one.
+// So it has no dependencies and no top-level await.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -38,7 +39,7 @@ function versionIn(folder) {
 function suitableNode() {
   if (isGood(process.versions.node)) return process.execPath;
   const [platform, program] = process.platform === 'win32' ? ['win', 'node.exe'] : [process.platform, 'node'];
-  // The package for all platforms, which a user may have, and the build for this one.
+  // The package `node`, which a user may have installed, or the package with the build for this platform.
   for (const name of ['node', `node-${platform}-${process.arch}`]) {
     const binary = installed(name, 'bin', program);
     if (binary && isGood(versionIn(dirname(dirname(binary))) ?? '0.0')) return binary;

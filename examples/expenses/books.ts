@@ -6,7 +6,7 @@ export interface Books {
   /** Records the stock of an article; false if there is no such article. */
   setStock(article: string, count: number): boolean;
   stockOf(article: string): number | undefined;
-  /** Reads the total from the picture of a receipt, with a library that may crash. */
+  /** Reads the total from the picture of a receipt. A real library for pictures may crash. */
   totalOn(picture: string): number;
   note(line: string): void;
   readonly notes: readonly string[];

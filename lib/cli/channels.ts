@@ -5,9 +5,11 @@ export interface ChannelView {
   readonly name: string;
   readonly open: boolean;
   readonly failuresInRow: number;
+  /** The time at which the channel was last opened or closed, by whom and why. */
   readonly since?: string;
   readonly by?: string;
   readonly reason?: string;
+  /** Whether the channel is open, and some of its waiting messages are not released yet. */
   readonly releasing?: boolean;
   readonly deadLetters: number;
   readonly moreDeadLetters?: true;

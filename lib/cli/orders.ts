@@ -151,7 +151,7 @@ export async function listed<T>(
 }
 
 const wholeId = /^ord_[a-z2-7]{52}$/;
-/** The newest orders among which the beginning of an id is searched. */
+/** The number of newest orders among which the beginning of an id is searched. */
 const lookedAtMax = 10_000;
 const namedMax = 5;
 

@@ -100,7 +100,7 @@ describe('orders at the command line', () => {
     await system.redress(['order', 'watch', former]);
     const [, next = ''] = /\nrestarted +as (ord_\w+)\n/.exec((await system.redress(['order', 'get', former])).out) ?? [];
     const found = () => system.redress(['order', 'get', next]);
-    // The new order begins with a message of the former one.
+    // The new order exists only after a message of the former one was handled.
     let { out, exitCode } = await found();
     for (let tries = 0; exitCode !== 0 && tries < 100; tries++) ({ out, exitCode } = await found());
     assert.match(out, new RegExp(`\\nrestart of +${former}\\n`));

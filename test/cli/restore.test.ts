@@ -41,7 +41,7 @@ test('F-09: when the items of a table are restored into a new one, every order c
   const blocked = await submit(before, 'k-2', 'sold out');
   await before.settle();
   const inFlight = await submit(before, 'k-3', 'coffee');
-  // Its request is in a queue without a reader.
+  // The request of the order in flight is in a queue that nobody consumes.
   const seen = await Promise.all([finished, blocked, inFlight].map((id) => shown(before, id)));
   assert.deepEqual(
     seen.map(({ body }) => body['processState']),
@@ -143,7 +143,7 @@ test('X-37: a restored order continues with unused counter values and without la
   const after = items.find(({ sk }) => sk === 'STATE');
   for (const counter of ['rev', 'epoch']) assert.ok(Number(after?.[counter]) > Number(before?.[counter]), counter);
 
-  // Its step is late by now, and its workflow tolerates no failure.
+  // The step of the order is late by now, and the workflow tolerates no failure.
   roles.pass(63_000);
   await roles.supervise('supervisor');
   const blocked = await shown(roles, id);
@@ -188,7 +188,7 @@ test('X-37: the exceptions and tasks that orders have opened since the backup ar
     roles.pass(63_000);
   }
   for (const id of ids) {
-    // Both were sold out again.
+    // Both orders have failed again with the same fault.
     const handled = [(await recorded(id, 'EXCEPTION#000000001'))?.handling, (await recorded(id, 'EXCEPTION#000000002'))?.handling];
     assert.partialDeepStrictEqual(handled, [{ by: 'supervisor' }, null]);
     const tasks = [(await recorded(id, 'TASK#000000001'))?.state, (await recorded(id, 'TASK#000000002'))?.state];
@@ -222,7 +222,7 @@ test('X-37, F-80: a person is notified of each order that an order of the restor
   const after = await copy();
 
   const announced = await announcedAfterRestoreOf(before);
-  // The orders that these have called continue as they were, because their callers are not restored.
+  // Orders that were called by an order from after the backup are not listed: their callers stay as they are.
   const callers = announced.map((line) => /^ord_\w+ was called since, at \S+Z, by (\S+) of (\S+)$/.exec(line)?.slice(1));
   assert.deepEqual(callers.toSorted(), [
     ['order/inner', id],

@@ -130,7 +130,7 @@ export interface RunningSystem {
   /** Reads an order until it is as expected, and returns it. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into output of every shape
   reaches(orderId: string, is: (order: any) => boolean): Promise<any>;
-  /** Stops it and deletes its data folder. */
+  /** Stops the system and deletes its data folder. */
   stop(): Promise<void>;
 }
 

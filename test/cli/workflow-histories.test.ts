@@ -7,7 +7,7 @@ import { type RunningSystem, runningSystem } from './support.ts';
 const Letter = z.object({ item: z.string(), card: z.string() });
 const step = operation({ input: Letter, output: Letter, run: (letter) => letter });
 const post = defineAgent('post', { write: step, send: step });
-/** Version 1 sends the letter beside its writing, and version 2 after it. */
+/** Version 1 writes and sends the letter in parallel, and version 2 one after the other. */
 const versions = [1, 2].map((version) =>
   defineWorkflow('fulfil-order', { version, order: Letter }, ({ order }) => {
     const [write, send] = [post.write(order).noUndo(), post.send(order).noUndo()];

@@ -39,7 +39,7 @@ test('A3: a page of a client whose filter finds nothing examines 1,000 of its fi
     examined.clear();
     const page = await list({ client: 'shop', ...filter }, undefined, 20);
     assert.deepEqual([page.items, page.next?.orderId], [[], 'o1500'], JSON.stringify(filter));
-    // SQLite reads one order ahead, to sort those of the same millisecond.
+    // SQLite reads one order ahead, to sort orders of the same millisecond.
     assert.ok(examined.size <= lookedMax + 1, `${examined.size} orders examined`);
   }
 });

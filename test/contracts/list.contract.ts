@@ -14,7 +14,7 @@ export const fewLooked = 5;
 
 interface Opened {
   readonly store: Store;
-  /** The same store, for a filter without an index. */
+  /** The same orders in a store that examines only `fewLooked` orders for one page. */
   readonly few: Store;
   close(): Promise<void>;
 }

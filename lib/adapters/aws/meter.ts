@@ -40,7 +40,7 @@ export interface MeterEntry extends MeterTag, Consumption {
 export interface Meter {
   /** Counts all later calls of a client. */
   attach(client: MeteredClient): void;
-  /** Runs work and counts its calls for a role or order. Nested calls combine their tags. */
+  /** Runs work and counts its calls for a role or order. Nested calls of `within` combine their tags. */
   within<T>(tag: MeterTag, work: () => T): T;
   entries(): readonly MeterEntry[];
   reset(): void;

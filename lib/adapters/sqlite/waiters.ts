@@ -36,7 +36,7 @@ export function waitersFor(database: Database, clock: Clock): Waiters {
     return true;
   };
 
-  /** After the commit, everything that the group handed to waiters is stored. */
+  /** After the commit, all messages that its writes handed to waiters are on disk, and can be delivered. */
   database.onCommit(() => {
     for (const [queue, list] of byQueue) {
       const ready = list.filter(({ handed }) => handed.length > 0);

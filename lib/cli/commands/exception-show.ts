@@ -1,6 +1,7 @@
 import type { CliCommand } from '#cli/command';
 import { printable } from '#cli/text';
 
+/** The state of the order and the status of its step, before or after an exception. */
 interface Condition {
   readonly processState: string;
   readonly status: string | null;

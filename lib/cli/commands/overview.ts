@@ -24,7 +24,7 @@ interface OverviewView {
 
 const countText = (count: Count): string => (typeof count === 'number' ? String(count) : `${count.atLeast}+`);
 
-/** Shows whether somebody is needed: orders, tasks, exceptions and channels. */
+/** Shows figures of orders, tasks, exceptions and channels. They tell a person whether somebody is needed. */
 export const overview: CliCommand = {
   name: 'overview',
   summary: 'Show the figures of the whole system',

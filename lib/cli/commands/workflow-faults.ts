@@ -24,6 +24,7 @@ function faultsText({ name, version }: WorkflowDefinition, faults: readonly Faul
   return `${paint('bold', `${name}@${version}`)}\n${table(['step', 'fault', 'retries', 'handled by', 'then'], rows, paint)}`;
 }
 
+/** A line of the table: faults of one step that end in the same way, and the first of them. */
 interface Line {
   readonly path: string;
   readonly names: string;

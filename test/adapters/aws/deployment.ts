@@ -20,7 +20,7 @@ export async function startEmulators(): Promise<Emulators> {
 }
 
 export interface Deployment extends AwsConfig {
-  /** Variables with which a program finds it. */
+  /** Environment variables with which a program finds the resources of this deployment. */
   readonly variables: { readonly [name: string]: string };
 }
 

@@ -108,7 +108,7 @@ test('S22: on the AWS protocols, an order that was answered with 202 survives a 
   const customers = createCustomers(here, system, { orderOf: (index) => orderOf(index).order, random, withinMs: lifeMs });
 
   let [life, interrupted] = [0, 0];
-  // On a busy machine, all kills may hit moments at which no order is at work. Then there are more of them.
+  // On a busy machine, all kills may hit moments at which no order is at work. Then the test kills the system more often.
   while (life < kills || (interrupted === 0 && life < 3 * kills)) {
     life += 1;
     await system.begin();

@@ -24,7 +24,7 @@ import { deploy } from './deploy.ts';
 import { meteredLoad } from './metered-load.ts';
 import { itemBytes } from './support.ts';
 
-/** One run of a function. */
+/** One invocation of a function. */
 export interface Run {
   /** Its file: `scheduler`. */
   readonly role: string;
@@ -33,7 +33,7 @@ export interface Run {
   readonly records: number;
   /** CPU time of the main thread. */
   readonly cpuMs: number;
-  /** Its AWS requests, in this order. */
+  /** Its AWS requests, in the order of sending. */
   readonly operations: readonly string[];
   /** Bytes of the answer to an HTTP call, with its headers. */
   readonly answerBytes: number;
@@ -43,8 +43,8 @@ export interface Run {
 }
 
 /**
- * A system on AWS's protocols whose functions run as in Lambda, but one run after the other: a batch is received from a
- * queue, passed on and deleted. So every request has a known cause, and time passes only when a test advances it.
+ * A system on AWS's protocols whose functions run as in Lambda, but one invocation after the other: a batch is received from a queue,
+ * handed to the function and deleted. So every request has a known cause, and time passes only when a test advances it.
  */
 export interface Invoked {
   readonly config: AwsConfig;
@@ -56,7 +56,7 @@ export interface Invoked {
   readonly runs: () => readonly Run[];
   /** Submits over the HTTP API, as API Gateway invokes it. Returns the order's id. */
   submit(idempotencyKey: string, body: SubmissionBody): Promise<string>;
-  /** Passes on all messages of the queues, at most the given number at a time, until the queues are empty. */
+  /** Hands the messages of the queues to the functions, at most `batchMax` at a time, until the queues are empty. */
   settle(batchMax?: number): Promise<void>;
   /** A process receives all messages of a queue, and crashes. */
   lose(queue: string): Promise<void>;
@@ -67,7 +67,7 @@ export interface Invoked {
   pass(ms: number): void;
   /** The largest state item that was written for an order. */
   stateBytes(orderId: string): number;
-  /** Forgets requests and runs. */
+  /** Forgets the requests and the invocations so far. */
   reset(): void;
   close(): void;
 }
@@ -96,7 +96,7 @@ export async function openInvoked({ app, endpoints, environment = {}, table }: I
   const issuer = issuerOf(clock);
   const { store, stateBytes } = sized(aws.store);
   const { queues, waiting } = counted(aws.queues);
-  // The figures of the whole system have a price of their own, by the time and not by the order.
+  // The overview costs requests by time, not by order, so it is switched off here.
   const settings = readConfig({ REDRESS_ADAPTERS: 'aws', OVERVIEW_PERIOD_SECONDS: '0', ...environment });
   const log = openLog(settings);
   const ports = { ...aws, store, queues, clock, telemetry: log.telemetry, issuer, cursorKey: issuer.cursorKey };
