@@ -117,7 +117,7 @@ describe('the pause before a redelivery', () => {
   });
 });
 
-test('X-9, S15: when a deployed process crashes, its messages are redelivered within the time of a step, but a request never while its agent handles it', () => {
+test('X-9, S15: when a deployed process crashes, its messages are redelivered within the time of a step, but no request is redelivered while its agent handles it', () => {
   for (const spec of topologyOf(lineOf(stepsNamed('charge'))))
     if (spec.file === 'agent') assert.ok(hiddenMs(spec) >= 6 * spec.timeoutMs);
     else if (spec.sources.length > 0) assert.ok(hiddenMs(spec) > spec.timeoutMs && hiddenMs(spec) < steps.stepMs - 10_000, spec.name);

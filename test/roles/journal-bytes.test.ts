@@ -19,7 +19,7 @@ const outputs: { readonly [operation: string]: Json } = {
 };
 const bytesMax = 120;
 
-test('F-160: an order without trouble keeps its events in at most 120 bytes of its journal, and in no further page', async (context) => {
+test('F-160: the events of an order without trouble add at most 120 bytes to its journal', async (context) => {
   const desk = openDesk(context, app);
   const orderId = await submitted(desk, sample.order, { workflow: 'fulfil-order' });
   for (const agent of ['inventory', 'payment', 'shipping', 'customer'])

@@ -72,7 +72,7 @@ export const refusalOf = (error: PermanentFailure, { outcomeUnknown }: { readonl
     ...(error.data ? { data: error.data } : {}),
   });
 
-/** Returns the result after the last try before the deadline has failed. */
+/** Returns the result of a request whose last try has failed. */
 export const exhausted = (error: unknown, { faults = [] }: AnyOperation): Result =>
   failed({
     type: error instanceof TransientFailure ? (declaredIn(error, faults) ?? 'ServiceUnavailable') : 'UnexpectedError',

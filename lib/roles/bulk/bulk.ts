@@ -70,13 +70,13 @@ export function createBulk({ store, publisher, clock, telemetry }: Ports): Bulk 
   /** Tells the bulk function that a run needs it. If the announcement is lost, the next scheduled start of the function finds the run. */
   async function wake({ id }: BulkRun): Promise<void> {
     const at = clock.now();
-    const announced = `bulk/${id}/${at}`;
+    const announcementId = `bulk/${id}/${at}`;
     try {
       await publisher?.publish([
         {
-          id: announced,
+          id: announcementId,
           detailType: 'Bulk Run Waiting',
-          detail: { id: announced, at: timeText(at), class: null, type: 'BulkRun', bulkId: id },
+          detail: { id: announcementId, at: timeText(at), class: null, type: 'BulkRun', bulkId: id },
         },
       ]);
     } catch (error) {
@@ -91,8 +91,8 @@ export function createBulk({ store, publisher, clock, telemetry }: Ports): Bulk 
     async create(draft, beside) {
       const run = newRun(draft, clock.now());
       const { filter, instruction, solution } = draft;
-      const asked = askedDocument(run, { filter, instruction, ...(solution ? { solution } : {}) });
-      const write = await store.putDocument(runDocument(run, 1), 0, [asked, ...beside(run)]);
+      const askedFor = askedDocument(run, { filter, instruction, ...(solution ? { solution } : {}) });
+      const write = await store.putDocument(runDocument(run, 1), 0, [askedFor, ...beside(run)]);
       if (write.outcome === 'refused') {
         const existing = write.current ? runIn(write.current) : await documents.run(run.id);
         return existing?.asked === run.asked ? { outcome: 'replayed', run: existing } : { outcome: 'key-reused' };

@@ -3,13 +3,14 @@ import { allSettledOrThrow } from '#ports/util/all-settled';
 
 /** The largest number of items whose work runs at the same time. */
 const atOnceMax = 16;
-/** The largest delay that the work still makes up for. */
+/** The largest delay that later starts still make up for. */
 const behindMaxMs = 1_000;
 
-/** Starts work at a steady rate. Work that falls behind by up to a second is caught up, so that the rate holds. */
+/** Starts work at a steady rate. If starts are late by up to a second, the next ones follow at once, so that the rate holds. */
 export class Pace {
   private readonly clock: Clock;
   private readonly intervalMs: number;
+  /** The time at which the next item may start. */
   private next: number;
 
   constructor(clock: Clock, ratePerSecond: number) {
@@ -24,7 +25,7 @@ export class Pace {
     const all: Promise<void>[] = [];
     let hasFailed = false;
     for (const item of items) {
-      await this.turn();
+      await this.waitForStart();
       while (running.size >= atOnceMax) await Promise.race(running);
       if (hasFailed) break;
       const one = work(item);
@@ -35,7 +36,8 @@ export class Pace {
     await allSettledOrThrow(all);
   }
 
-  private async turn(): Promise<void> {
+  /** Waits until the rate allows the next item. */
+  private async waitForStart(): Promise<void> {
     const now = this.clock.now();
     this.next = Math.max(this.next, now - behindMaxMs);
     if (this.next > now) await this.clock.sleep(this.next - now);

@@ -81,7 +81,7 @@ export class RunAtWork {
   /** Works until nothing is left to do now, or the time of this process is over (`isOver`); then gives the lease back. */
   async work(isOver: () => boolean): Promise<void> {
     let isLeft = true;
-    while (isLeft && !isOver()) isLeft = await this.step(isOver);
+    while (isLeft && !isOver()) isLeft = await this.doNext(isOver);
     const now = this.ports.clock.now();
     const open = unverifiedOf(this.held.run) > 0 && now < this.held.run.createdAt + followedMs;
     // A process whose time is over leaves its run to the next process at once, even if only outcomes remain to be counted.
@@ -90,7 +90,7 @@ export class RunAtWork {
   }
 
   /** Does the next part of the work; resolves to false if there is none now. */
-  private async step(isOver: () => boolean): Promise<boolean> {
+  private async doNext(isOver: () => boolean): Promise<boolean> {
     const { state, set, checked } = this.held.run;
     if (state === 'preparing') {
       if (!set) await this.freeze();

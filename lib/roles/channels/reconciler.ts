@@ -23,16 +23,16 @@ const lookAgainMs = 60_000;
 
 export function createChannelReconciler({ consumers, clock, telemetry, ...alerting }: ChannelReconcilerOptions): ChannelReconciler {
   /** State of the consumers as last set, by queue. */
-  const set = new Map<string, { readonly state: 'open' | 'closed'; readonly at: number }>();
+  const lastSet = new Map<string, { readonly state: 'open' | 'closed'; readonly at: number }>();
 
   async function keep(queue: string, state: 'open' | 'closed'): Promise<void> {
-    const last = set.get(queue);
+    const last = lastSet.get(queue);
     if (last?.state === state && clock.now() - last.at < lookAgainMs) return;
     try {
       await consumers?.set([queue], state);
-      set.set(queue, { state, at: clock.now() });
+      lastSet.set(queue, { state, at: clock.now() });
     } catch (error) {
-      set.delete(queue);
+      lastSet.delete(queue);
       telemetry.log('warn', 'failed to set consumer state, retrying', { queue, state, error });
     }
   }

@@ -49,6 +49,7 @@ function outstanding(program: Program, state: State): readonly Outstanding[] {
 function deadlineOf({ path, agent, local, activity: { late, waitsUntil } }: WorkingStep): Outstanding {
   const { completeBy, limit = Infinity } = local;
   if (waitsUntil !== undefined) {
+    // A rule or the failure limit has the step wait before its next request.
     const pauses = local.mode === undefined && !awaitsReply(local) ? { pauses: true as const } : {};
     return { at: Math.min(waitsUntil, limit), for: { kind: 'timer', path, ...pauses }, counts: false, completeBy };
   }
@@ -101,7 +102,7 @@ export function outboxPauseMs(outbox: readonly OutboxEntry[], now: number): numb
  * Returns what is due when the whole order expires (`recover: 'order'`). It names the agent with the latest deadline,
  * because an outage of that agent delays the order. Its failure count is the highest of all steps.
  */
-function claimOf(steps: readonly Deadline[]): DueFor {
+function wholeOrderDue(steps: readonly Deadline[]): DueFor {
   const { agent, heard } = steps.reduce((latest, each) => (each.at > latest.at ? each : latest)).for;
   const failures = Math.max(...steps.map((step) => step.for.failures ?? 0));
   return {
@@ -168,7 +169,7 @@ export function nextDeadline(
   const expiries =
     record.recover === 'step' || completeBy === null || steps.length === 0
       ? steps
-      : [{ at: completeBy, for: claimOf(steps), counts: true }];
+      : [{ at: completeBy, for: wholeOrderDue(steps), counts: true }];
   const wait = countedUntil(record);
   const late = wait === undefined ? [] : expiries.filter(({ at }) => at <= now);
   const waitsUntil = late.length > 0 ? wait : undefined;

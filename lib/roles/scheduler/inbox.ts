@@ -14,6 +14,7 @@ interface Ports {
   readonly clock: Pick<Clock, 'now'>;
 }
 
+/** The largest number of kept messages that are read, sent and removed together. */
 const atOnce = 25;
 /** The longest time for which SQS keeps a message. A document that a crash leaves behind does no harm: its message is redelivered. */
 const keptMs = 14 * dayMs;

@@ -42,7 +42,7 @@ export function eventsOf(draft: Draft, asked: AskedSoFar): readonly Happened[] {
   ];
 }
 
-/** Returns the state of the order that the write will leave, as everybody sees it. */
+/** Returns the process state that the order will have after the write. */
 export function orderStateOf({ record, instance: { state } }: Draft): ProcessState {
   if (state.phase === 'closed') return 'Processed';
   return state.blocked ? 'Error' : record.processState;
