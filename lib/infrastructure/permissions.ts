@@ -7,7 +7,7 @@ import { collections } from '#ports/documents';
 import { agentOfRequests, consumerOf, isDeadLetterQueue, queueNames } from '#ports/messages';
 import { channelOf } from '#roles/channels/policy';
 import { agentsWithSecrets } from '#roles/secrets/readers';
-import { type Cast, type FunctionSpec, replyQueuesOf, topologyOf } from '#runtime/topology';
+import { type AppParts, type FunctionSpec, replyQueuesOf, topologyOf } from '#runtime/topology';
 import {
   agenda,
   asksRules,
@@ -98,7 +98,7 @@ const listIndexes = [indexes.listA.name, indexes.listB.name];
 const headAttributes = [...headProjection, 'sk', 'patchId'];
 
 /** Permissions of each function that applies something to orders: load and write orders, send requests, notify the client and the bus. */
-const scheduling = (app: Cast): Permissions => ({
+const scheduling = (app: AppParts): Permissions => ({
   ...none,
   table: [
     { actions: ['BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'], partitions: [orders] },
@@ -135,7 +135,7 @@ const creating = (given: Permissions): Permissions => ({
  * Permissions of the supervisor: it updates heads, wakes the scheduler and reads queue depths. It sends no requests and announces nothing
  * about orders (F-54).
  */
-const supervising = (app: Cast): Permissions => ({
+const supervising = (app: AppParts): Permissions => ({
   ...none,
   table: [
     { actions: ['GetItem', 'UpdateItem'], partitions: [orders], attributes: headAttributes },
@@ -147,7 +147,7 @@ const supervising = (app: Cast): Permissions => ({
 });
 
 /** Permissions by the file of the function. */
-const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) => Permissions } = {
+const permissions: { readonly [file: string]: (spec: FunctionSpec, app: AppParts) => Permissions } = {
   api: (_, app) => ({
     // The API resubmits dead letters to any queue.
     ...creating(
@@ -267,7 +267,7 @@ function withFailurePolicy(spec: FunctionSpec, given: Permissions): Permissions 
 }
 
 /** Returns the queues whose channel can be closed: all consumed queues except dead-letter queues. */
-const consumedBy = (app: Cast): readonly string[] =>
+const consumedBy = (app: AppParts): readonly string[] =>
   topologyOf(app)
     .flatMap(sourcesOf)
     .filter((queue) => !isDeadLetterQueue(queue));
@@ -277,7 +277,7 @@ const channelsOf = (spec: FunctionSpec): readonly string[] => [...new Set(source
 const sourcesOf = ({ sources }: FunctionSpec): readonly string[] => sources.map(({ queue }) => queue);
 
 /** Returns the reply queue of called orders, if a workflow of the app calls another one. */
-const callReplies = (app: Cast): readonly string[] => (hasCalls(app.workflows) ? [queueNames.callReplies] : []);
+const callReplies = (app: AppParts): readonly string[] => (hasCalls(app.workflows) ? [queueNames.callReplies] : []);
 
 const withQueues = (given: Permissions, more: readonly string[]): Permissions => ({
   ...given,
@@ -288,7 +288,7 @@ const withQueues = (given: Permissions, more: readonly string[]): Permissions =>
 export const announcesClosing = ({ closesChannelOf, switchesConsumers }: Permissions): boolean =>
   closesChannelOf.length > 0 || switchesConsumers;
 
-export function permissionsOf(spec: FunctionSpec, app: Cast): Permissions {
+export function permissionsOf(spec: FunctionSpec, app: AppParts): Permissions {
   const of = permissions[spec.file];
   if (!of) throw new Error(`The table in lib/infrastructure/permissions.ts has no entry for ${spec.file}.`);
   return of(spec, app);

@@ -91,7 +91,7 @@ type MakeSource = (queue: string, visibilityMs: number, concurrency: number) => 
 
 /** Creates queue sources. The redrive count is high: the failure policy dead-letters a message long before its queue would. */
 const sourcesFor =
-  ({ channels }: Cast): MakeSource =>
+  ({ channels }: AppParts): MakeSource =>
   (queue, visibilityMs, concurrency) => {
     const { batchSize } = policyOf(channelOf(queue), channels);
     return { queue, batchSize, concurrency, visibilityMs, maxReceiveCount: queueFigures.deliveriesMax };
@@ -100,7 +100,10 @@ const sourcesFor =
 const plain = { environment: {}, sources: [], schedules: [] } as const;
 
 /** Returns all functions of the system and the queues between them, for the local host and the deployment. */
-export function topologyOf(app: Cast, { agents: grouping = 'each', stepMs = steps.stepMs }: TopologyOptions = {}): readonly FunctionSpec[] {
+export function topologyOf(
+  app: AppParts,
+  { agents: grouping = 'each', stepMs = steps.stepMs }: TopologyOptions = {},
+): readonly FunctionSpec[] {
   const { agents, consumers = [] } = app;
   const source = sourcesFor(app);
   const inbound = source(queueNames.submissions, schedulerVisibilityMs, 2);
@@ -135,13 +138,13 @@ export function topologyOf(app: Cast, { agents: grouping = 'each', stepMs = step
 }
 
 /** The reply queues of all agents, and of called orders. */
-export const replyQueuesOf = (app: Cast): readonly string[] => [
+export const replyQueuesOf = (app: AppParts): readonly string[] => [
   ...app.agents.map(({ name }) => queueNames.replies(name)),
   ...(hasCalls(app.workflows) ? [queueNames.callReplies] : []),
 ];
 
 /** Returns the channels that the overview shows, by name: queue pairs of agents, queues of consumers, and the engine's own queues. */
-export function watchedChannelsOf(app: Cast): readonly WatchedChannel[] {
+export function watchedChannelsOf(app: AppParts): readonly WatchedChannel[] {
   const queues = topologyOf(app).flatMap(({ sources }) => sources.map(({ queue }) => queue));
   const byChannel = Map.groupBy(new Set(queues.filter((queue) => !isDeadLetterQueue(queue))), channelOf);
   const agents = new Set(app.agents.map(({ name }) => name));
@@ -151,7 +154,7 @@ export function watchedChannelsOf(app: Cast): readonly WatchedChannel[] {
 }
 
 /** The parts of an app that determine its functions and queues. */
-export type Cast = Pick<App, 'agents'> & Partial<Pick<App, 'workflows' | 'channels' | 'consumers'>>;
+export type AppParts = Pick<App, 'agents'> & Partial<Pick<App, 'workflows' | 'channels' | 'consumers'>>;
 
 const agentFunction = (name: string, agents: readonly AgentDefinition[], source: MakeSource, stepMs: number): FunctionSpec => ({
   ...plain,

@@ -145,8 +145,8 @@ describe('a secret of an order', () => {
       (input) => Promise.reject(new PermanentFailure('Broken', 'no', { data: { [input.card]: 'unknown' } })),
     ],
     ['a transient failure', (input) => Promise.reject(new TransientFailure(quote(input.card)))],
-    ['an unexpected exception', (input) => Promise.reject(new Error(quote(input.card)))],
-    ['the name of an exception', (input) => Promise.reject(Object.assign(new Error('no'), { name: input.card }))],
+    ['an unexpected error that it throws', (input) => Promise.reject(new Error(quote(input.card)))],
+    ['the name of an error that it throws', (input) => Promise.reject(Object.assign(new Error('no'), { name: input.card }))],
     ['an invalid output', (input) => ({ id: { card: input.card }, token })],
     ['a valid output', (input) => ({ ...paid, id: input.card, echo: { body: quote(input.card), pin: input.pin } })],
   ];

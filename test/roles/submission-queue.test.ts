@@ -285,13 +285,13 @@ describe('an order that arrives as a message has the limits of an API call', () 
   for (const [what, item, pointer, code] of [
     ['a long text', JSON.stringify('x'.repeat(1025)), '/order/item', 'too-long'],
     ['600 KB', JSON.stringify(Array(600).fill('x'.repeat(1000))), '', 'too-large'],
-    ['forty levels', '['.repeat(40) + ']'.repeat(40), `/order/item${'/0'.repeat(30)}`, 'too-deep'],
+    ['forty levels of nesting', '['.repeat(40) + ']'.repeat(40), `/order/item${'/0'.repeat(30)}`, 'too-deep'],
     ['501 entries', `[${'1,'.repeat(500)}1]`, '/order/item', 'too-many-entries'],
     ['an infinite number', '1e400', '/order/item', 'number-out-of-range'],
     ['a duplicate field', '{"a":1,"a":2}', '', 'malformed-json'],
-    ['__proto__', '{"__proto__":{"x":1}}', '/order/item/__proto__', 'forbidden-name'],
-    ['U+0000', '"a\\u0000b"', '/order/item', 'forbidden-character'],
-    ['half a surrogate', '"a\\ud800b"', '/order/item', 'forbidden-character'],
+    ['a field __proto__', '{"__proto__":{"x":1}}', '/order/item/__proto__', 'forbidden-name'],
+    ['the character U+0000', '"a\\u0000b"', '/order/item', 'forbidden-character'],
+    ['a lone surrogate', '"a\\ud800b"', '/order/item', 'forbidden-character'],
   ] as const)
     test(`F-01, F-07: with ${what} it is refused with the same pointer as an API call, and nothing is stored`, async (context) => {
       const desk = await shop(context);

@@ -244,8 +244,8 @@ describe('a body that the workflow does not accept', () => {
       { ...good, items: [good.items[0] as Json, { sku: 'a', quantity: 1, 'price/override': 1 }] },
       ['/items/1/price~1override'],
     ],
-    ['breaks a bound', { ...good, items: [{ sku: 'tea', quantity: 1000 }] }, ['/items/0/quantity']],
-    ['breaks a pattern', { ...good, country: 'gb' }, ['/country']],
+    ['exceeds a maximum', { ...good, items: [{ sku: 'tea', quantity: 1000 }] }, ['/items/0/quantity']],
+    ['does not match a pattern', { ...good, country: 'gb' }, ['/country']],
     ['is wrong in two places', { ...good, customer: { id: '' }, items: [] }, ['/customer/id', '/items']],
     [
       'sets the prototype',

@@ -32,7 +32,7 @@ export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide 
   const attempt = ({ delivery, error, begun }: FailedMessage): Attempt =>
     attemptOf(error, begun?.at ?? clock.now(), secretsOfMessage(delivery, definitions));
   /** Returns the count of a message that is dead-lettered without counting failures. */
-  const once = (failed: FailedMessage): FailureCount => ({
+  const singleFailure = (failed: FailedMessage): FailureCount => ({
     attempts: [{ ...attempt({ ...failed, begun: undefined }), nothingDone: true }],
     failures: 1,
   });
@@ -54,7 +54,7 @@ export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide 
     const tooOld = await requeue([delivery], error, ports);
     await uncount(failed);
     if (tooOld.length === 0) return false;
-    return deadLetter(failed, waitedProblem(delivery.body) ?? 'This message needs another version of the app.', once(failed));
+    return deadLetter(failed, waitedProblem(delivery.body) ?? 'This message needs another version of the app.', singleFailure(failed));
   }
 
   async function countFailure(failed: FailedMessage, maxFailures: number): Promise<boolean> {
@@ -65,7 +65,7 @@ export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide 
     const failures = count?.failures ?? 1;
     if (count && failures > maxFailures)
       return deadLetter(failed, `Processing failed ${failures} times, most recently with ${nameOf(error)}.`, count);
-    logDelivery('warn', again, delivery, { kind: nameOf(error), failures }, ports);
+    logDelivery('warn', awaitingText, delivery, { kind: nameOf(error), failures }, ports);
     telemetry.count('recordFailed');
     return true;
   }
@@ -86,7 +86,7 @@ export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide 
     if (failure === 'content' || policy.judge === 'count') return countFailure(failed, policy.maxFailures);
     await uncount(failed);
     const reason = withoutTexts((error as Error).message, secretsOfMessage(delivery, definitions) ?? []);
-    return deadLetter(failed, reason, once(failed));
+    return deadLetter(failed, reason, singleFailure(failed));
   }
 
   return async (failed) => {
@@ -98,10 +98,10 @@ export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide 
   };
 }
 
-const again = 'failed to process record, awaiting redelivery';
+const awaitingText = 'failed to process record, awaiting redelivery';
 
 function awaitRedelivery({ delivery, error }: FailedMessage, telemetry: Telemetry): true {
-  telemetry.log('warn', again, { error, messageId: delivery.messageId });
+  telemetry.log('warn', awaitingText, { error, messageId: delivery.messageId });
   telemetry.count('recordFailed');
   return true;
 }

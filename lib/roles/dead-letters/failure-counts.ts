@@ -184,6 +184,6 @@ const isBegun = (attempt: Attempt, at: number): boolean => attempt.at === at && 
 
 const storedCountIn = (document: Document | undefined, now: number): StoredFailureCount => {
   if (!document) return { rev: 0, count: undefined };
-  const isOver = (document.expiresAt ?? Number.POSITIVE_INFINITY) <= now;
-  return { rev: document.rev, count: isOver ? undefined : (document.content as unknown as FailureCount) };
+  const isExpired = (document.expiresAt ?? Number.POSITIVE_INFINITY) <= now;
+  return { rev: document.rev, count: isExpired ? undefined : (document.content as unknown as FailureCount) };
 };

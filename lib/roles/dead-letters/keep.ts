@@ -60,7 +60,7 @@ export function createDeadLettering({ app, store, queues, publisher, clock, tele
   }
 
   /** Whether to alert for a message that only met an outage. There may be many such messages, so one alert an hour is sent for each queue. */
-  async function isFirst({ id: by, queue }: DeadLetter): Promise<boolean> {
+  async function isFirstThisHour({ id: by, queue }: DeadLetter): Promise<boolean> {
     const now = clock.now();
     const id = `#told/${queue}/${Math.floor(now / announceEveryMs)}`;
     const document = { collection: collections.tracks(channelOf(queue)), id, rev: 1, content: { by }, expiresAt: now + announceEveryMs };
@@ -82,7 +82,7 @@ export function createDeadLettering({ app, store, queues, publisher, clock, tele
     // requested again, or the order may still be accepted.
     const isJudged = givenUp !== undefined || poison.failures > policy.maxFailures;
     const kept = await keep(deadLetterOf(poison, { at: clock.now(), keepsSender: policy.logsSender }));
-    if (isJudged || (await isFirst(kept))) await publishAlert(publisher, alertAbout(kept));
+    if (isJudged || (await isFirstThisHour(kept))) await publishAlert(publisher, alertAbout(kept));
     if (isJudged && policy.conversation === 'ends')
       await notifySender(poison, kept.id, { store, queues: inGroup(queues, delivery.group), clock });
     await counts.change(poison, () => undefined);

@@ -16,10 +16,10 @@ interface NotifyPorts {
 
 const message = 'Unable to process message.';
 
-const { v: _, ...names } = attemptFields;
+const { v: _, ...namesOfAttempt } = attemptFields;
 /** Fields that a request needs to receive a reply, whatever else is wrong with it. */
 const RequestFields = z.object({
-  ...names,
+  ...namesOfAttempt,
   completeBy: z.iso.datetime().optional().catch(undefined),
   confirming: z.literal(true).optional().catch(undefined),
   newKey: z.literal(true).optional().catch(undefined),
@@ -34,7 +34,7 @@ const Submitted = z.object({
 });
 
 /** Fields that the sender of a consumer's message needs to receive an error, whatever else is wrong with the message. */
-const OtherEnd = z.object({
+const SenderFields = z.object({
   client: z.string(),
   responseChannel: z.string(),
   conversation: ConsumerMessage.shape.conversation.catch(undefined),
@@ -46,7 +46,7 @@ export async function notifySender(poison: Poison, deadLetter: string, ports: No
   const { queue } = poison;
   if (queue === queueNames.submissions) return notifyClient(poison, ports);
   const consumer = consumerOf(queue);
-  if (consumer !== undefined) return notifyOtherEnd(consumer, poison, deadLetter, ports);
+  if (consumer !== undefined) return notifyConsumerSender(consumer, poison, deadLetter, ports);
   const agent = agentOfRequests(queue);
   if (agent !== undefined) await notifyScheduler(agent, poison, deadLetter, ports);
 }
@@ -104,8 +104,13 @@ async function maySpeakFor(
 }
 
 /** Tells the sender of a message for a consumer that the conversation has ended with an error. Requires a registered sender, as for a client. */
-async function notifyOtherEnd(consumer: string, poison: Poison, deadLetter: string, { store, queues, clock }: NotifyPorts): Promise<void> {
-  const { data: said } = OtherEnd.safeParse(messageFieldsIn(poison.body));
+async function notifyConsumerSender(
+  consumer: string,
+  poison: Poison,
+  deadLetter: string,
+  { store, queues, clock }: NotifyPorts,
+): Promise<void> {
+  const { data: said } = SenderFields.safeParse(messageFieldsIn(poison.body));
   if (!said || poison.senderId === undefined || !(await maySpeakFor(said, poison.senderId, store))) return;
   const { responseChannel, conversation, reference } = said;
   const error = {

@@ -51,13 +51,13 @@ export function createFailurePolicy(ports: FailurePolicyPorts): FailurePolicy {
 
     async begin(delivery, counts) {
       const { maxFailures } = policyOf(channelOf(delivery.queue), app.channels);
-      const isOver = ({ count }: StoredFailureCount): boolean => (count?.failures ?? 0) > maxFailures;
+      const isAboveLimit = ({ count }: StoredFailureCount): boolean => (count?.failures ?? 0) > maxFailures;
       // The count was read before other messages of the batch were handled. An attempt that it contains may have ended since then, without
       // a failure.
-      const found = isOver(counts) ? await failureCounts.read(delivery) : counts;
+      const found = isAboveLimit(counts) ? await failureCounts.read(delivery) : counts;
       const { count } = found;
       const at = clock.now();
-      if (count && isOver(found)) {
+      if (count && isAboveLimit(found)) {
         const atWork = begunSince(count, at - ports.visibilityMsOf(delivery.queue) + marginMs);
         // An attempt that runs may still succeed, and a success would clear the count. So this message waits for that attempt.
         if (count.failures - atWork <= maxFailures) throw new Error('Another message of the same conversation is being processed.');

@@ -67,8 +67,8 @@ function secretsIn(queue: string, body: JsonObject, { definitions, defaultWorkfl
   const operation = String(body['operation']);
   const schema = inputSchemaOf(queue, operation, definitions);
   const node = nodeAt(program, path);
-  const read = isRemote(node) ? secretInputOf(program, node.input).map((each) => `/input${each}`) : [];
-  return [...(operation === 'undo' && queue === queueNames.calls ? [] : within('/input', schema)), ...read];
+  const secretInputs = isRemote(node) ? secretInputOf(program, node.input).map((each) => `/input${each}`) : [];
+  return [...(operation === 'undo' && queue === queueNames.calls ? [] : within('/input', schema)), ...secretInputs];
 }
 
 const unknownFieldsOf = (body: JsonObject, { shape }: typeof SubmissionMessage | typeof ConsumerMessage): readonly string[] =>

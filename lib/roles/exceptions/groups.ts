@@ -53,12 +53,12 @@ function groupOf(fingerprint: string, tallies: readonly Tally[], from: number, n
   );
   const count = counted.reduce((all, tally) => all + countSince(tally, from), 0);
   if (!first || count === 0) return undefined;
-  const left = counted.reduce((all, { sums }) => all + sum(sums['total']) - sum(sums['handled']), 0);
+  const notHandled = counted.reduce((all, { sums }) => all + sum(sums['total']) - sum(sums['handled']), 0);
   return {
     fingerprint,
     ...(first.about as unknown as About),
     count,
-    open: Math.min(count, left),
+    open: Math.min(count, notHandled),
     firstAt: Math.min(...counted.map(({ firstAt }) => firstAt)),
     lastAt: Math.max(...counted.map(({ lastAt }) => lastAt)),
     perHour: lastHours(counted, now),

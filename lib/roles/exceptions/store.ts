@@ -92,11 +92,11 @@ async function openingOf(
   store: Store,
   read: Read,
 ): Promise<readonly RecordWrite[]> {
-  const exception = given && (await limited(given, store));
+  const exception = given && (await withLimitedFingerprint(given, store));
   const task: TaskRecord | undefined = opened && { ...opened, rev: 1, ...(exception ? { fingerprint: exception.fingerprint } : {}) };
   return [
-    ...(exception ? await firstOf(exception, exceptionKey(exception.orderId, exception.seq), read, exceptionWrite) : []),
-    ...(task ? await withEntry(await firstOf(task, taskKey(task.orderId, task.seq), read, taskWrite), task, read) : []),
+    ...(exception ? await firstVersionOf(exception, exceptionKey(exception.orderId, exception.seq), read, exceptionWrite) : []),
+    ...(task ? await withEntry(await firstVersionOf(task, taskKey(task.orderId, task.seq), read, taskWrite), task, read) : []),
   ];
 }
 
@@ -125,7 +125,7 @@ function countedTask(task: TaskRecord, counted: CountedUse, at: number): Write {
  * Returns the write of a record's first version. It takes over what an early closing says, if there is one. A record of a
  * forgotten order of the same id is replaced.
  */
-async function firstOf<R extends ExceptionRecord | TaskRecord>(
+async function firstVersionOf<R extends ExceptionRecord | TaskRecord>(
   record: R,
   key: Place,
   read: Read,
@@ -222,7 +222,7 @@ const seen = new WeakMap<Store, Set<string>>();
 const seenMax = 5000;
 
 /** Gives an exception the common fingerprint if its workflow has too many fingerprints today. */
-async function limited(exception: ExceptionRecord, store: Store): Promise<ExceptionRecord> {
+async function withLimitedFingerprint(exception: ExceptionRecord, store: Store): Promise<ExceptionRecord> {
   const { workflow, fingerprint, at } = exception;
   if (!countsMessage(exception)) return exception;
   const collection = collections.fingerprints(`${workflow.name}#${dayOf(at)}`);

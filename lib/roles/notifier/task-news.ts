@@ -57,7 +57,7 @@ export async function newsOf(
   if (reminded.reminders === 1 && isOpenQuestion(task))
     await reportUnattended(task, { id: `${task.id}/late/${entry.at}`, why: 'nobody-in-time' }, options);
   const group = await hearerOf(reminded.escalation?.to ?? reminded.group ?? usualGroup, options);
-  return { news: toldOf(reminded, group, { opened: 0, reminded: 1, lastAt: now }), done };
+  return { news: newsFor(reminded, group, { opened: 0, reminded: 1, lastAt: now }), done };
 }
 
 /** The time for which people wait for the decision of the rules about an empty group. */
@@ -75,7 +75,7 @@ async function openedNews(task: TaskRecord, { subject }: TaskEntry, options: Tas
     await agenda.put(now + decisionMs, { ...subject, asked: handed });
     return undefined;
   }
-  return toldOf(task, await hearerOf(group, options), { opened: 1, reminded: 0, lastAt: task.openedAt });
+  return newsFor(task, await hearerOf(group, options), { opened: 1, reminded: 0, lastAt: task.openedAt });
 }
 
 /**
@@ -114,7 +114,7 @@ function announcementOf(task: TaskRecord, remindedFor: number, now: number) {
   return { id, detailType: 'Task Reminder' as const, detail };
 }
 
-const toldOf = (task: TaskRecord, group: string, news: TaskNews['news']): TaskNews => ({
+const newsFor = (task: TaskRecord, group: string, news: TaskNews['news']): TaskNews => ({
   group,
   key: task.fingerprint ?? `${task.kind}#${task.workflow.name}`,
   news,

@@ -12,13 +12,13 @@ export interface CallKey {
   readonly asked: Json;
 }
 
-export const callKey = (caller: string, key: string, asked: Json): CallKey => ({ name: short([caller, key], undefined), asked });
+export const callKey = (caller: string, key: string, asked: Json): CallKey => ({ name: shortHash([caller, key], undefined), asked });
 
 /**
  * Returns the key of a call as the order keeps it: a hash of its caller and its key, and a hash of its content, keyed with the order's key.
  * Each has 96 bits, to keep the order's record short.
  */
-export const storedCallKey = ({ name, asked }: CallKey, key: OrderKey | undefined): string => `${name}.${short(asked, key)}`;
+export const storedCallKey = ({ name, asked }: CallKey, key: OrderKey | undefined): string => `${name}.${shortHash(asked, key)}`;
 
 /** An earlier API call with the same key. `exception`: the number of the exception that it reported. */
 export type CallBefore = { readonly outcome: 'replayed'; readonly exception?: number } | { readonly outcome: 'key-reused' };
@@ -37,7 +37,7 @@ export function callBefore(keys: readonly string[] | undefined, key: string | un
 export const withException = (key: string | undefined, seq: number): string | undefined =>
   key === undefined ? undefined : `${key}.${seq}`;
 
-const short = (value: Json, key: OrderKey | undefined): string => {
+const shortHash = (value: Json, key: OrderKey | undefined): string => {
   const text = JSON.stringify(value);
   return (key ? contentHash(text, key) : hash('sha256', text, 'base64url')).slice(0, 16);
 };

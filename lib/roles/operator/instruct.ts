@@ -194,7 +194,7 @@ async function keyFor({ order }: Loaded, given: Given, how: How, keys: Keys | un
   return needsKey && order.key !== undefined ? orderKeyIn(order.key, order.orderId, keys) : undefined;
 }
 
-interface Looked {
+interface RefusalContext {
   readonly judged: Judged;
   /** The time until which another host or person holds the order, if one does. */
   readonly until: number | undefined;
@@ -202,7 +202,7 @@ interface Looked {
 }
 
 /** Returns why an instruction, a signal or a report cannot be carried out on the order; undefined if it can. */
-function refused({ loaded, losses }: Found, given: Given, { judged, until, dryRun }: Looked): Instructed | undefined {
+function refused({ loaded, losses }: Found, given: Given, { judged, until, dryRun }: RefusalContext): Instructed | undefined {
   const refusals = [
     ...(until === undefined ? [] : [held(until)]),
     ...refusalsOf(judged, given),
@@ -250,14 +250,14 @@ const movedOn = refusal('moved-on', 'Other writes changed the order at the same 
 /** Limit of all waits for a lease. API Gateway ends an HTTP call after 30 seconds. */
 export const lockWaitMaxMs = 10_000;
 
-interface Named {
+interface IncomingParts {
   readonly id: string;
   readonly key: string | undefined;
   readonly past: Past;
   readonly solution: UsedSolution | undefined;
 }
 
-const incomingOf = (given: Given, { id, key, past, solution }: Named): Incoming => ({
+const incomingOf = (given: Given, { id, key, past, solution }: IncomingParts): Incoming => ({
   id,
   ...messageOf(given, past, solution),
   ...(key === undefined ? {} : { key }),

@@ -55,13 +55,13 @@ export function otherRequest(program: Program, target: Program, lines: readonly 
 const operationOf = (node: Activity | undefined): string | undefined =>
   node && isRemote(node) ? `${node.agent}.${node.operation}` : undefined;
 
-type Standing = Pick<Loaded, 'program' | 'order'> & { readonly instance: Instance };
+type OrderAndInstance = Pick<Loaded, 'program' | 'order'> & { readonly instance: Instance };
 
 /**
  * Finds an open step that the target would request with another input or another time limit. If the service has refused a step for certain,
  * its next request is a new effect, which may have another input.
  */
-function changedRequest(before: Standing, after: Standing) {
+function changedRequest(before: OrderAndInstance, after: OrderAndInstance) {
   const { version } = after.program.definition;
   for (const path of Object.keys(before.instance.state.activities)) {
     const [was, is] = [before, after].map((each) => requestAt(each, path));
@@ -80,7 +80,7 @@ function changedRequest(before: Standing, after: Standing) {
   return undefined;
 }
 
-function requestAt({ program, order, instance: { state } }: Standing, path: string) {
+function requestAt({ program, order, instance: { state } }: OrderAndInstance, path: string) {
   const step = stepAt(program, state, path);
   if (!step) return undefined;
   const input = inputOf(program, subjectOf(order), state, path);

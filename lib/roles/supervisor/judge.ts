@@ -70,7 +70,7 @@ export function judgeOutage(head: StateHead, { record, reason }: Outage, { now, 
   }
   // The pause grows with the outage, to save writes.
   const until = isOpen ? now + Math.max(head.stepMs, (now - record.openedAt) / 4) : releasedAt;
-  return putOff(waiting(head, waitingSince), Math.round(until), reason, now);
+  return putOff(withWaitingSince(head, waitingSince), Math.round(until), reason, now);
 }
 
 /** Decides about a late step because of a backlog. `isAnnounced`: an alert about this backlog was sent within the hour. */
@@ -79,7 +79,7 @@ export function judgeBacklog(
   backlog: Backlog,
   { now, isAnnounced }: { now: number; isAnnounced: (alertId: string) => boolean },
 ): Decision {
-  const late = waiting(head, waitingSinceOf(head));
+  const late = withWaitingSince(head, waitingSinceOf(head));
   const alert = backlogAlert(backlog, now);
   if (isAnnounced(alert.id) || head.outbox.some(({ id }) => id === alert.id)) return putOff(late, now + head.stepMs, backlog.reason, now);
   // The scheduler sends the alert from the outbox of this order.
@@ -185,7 +185,7 @@ function untilWake(head: StateHead): StateHead {
   return { ...head, nextDueAt: wakeAt, nextDueFor: { ...due, ...waits, kind: 'rule' }, worklistAt: wakeAt };
 }
 
-const waiting = (head: StateHead, waitingSince: number): StateHead =>
+const withWaitingSince = (head: StateHead, waitingSince: number): StateHead =>
   head.nextDueFor ? { ...head, nextDueFor: { ...head.nextDueFor, waitingSince } } : head;
 
 /** Returns the time since when the step has waited for its reply. */

@@ -99,9 +99,9 @@ export function createTasks({ store, clock }: Ports): Tasks {
 const placeOf = ({ orderId, seq }: TaskRecord) => taskKey(orderId, seq);
 
 const callOf = (by: string, key: string, act: Act, at: number): TaskCall => ({
-  name: short([by, key]),
-  hash: short(act as unknown as JsonObject),
+  name: shortHash([by, key]),
+  hash: shortHash(act as unknown as JsonObject),
   at,
 });
 
-const short = (value: Json): string => hash('sha256', JSON.stringify(value), 'base64url').slice(0, 16);
+const shortHash = (value: Json): string => hash('sha256', JSON.stringify(value), 'base64url').slice(0, 16);

@@ -52,7 +52,7 @@ export async function consumeUntilIdle(options: ConsumeOptions): Promise<Consume
   const without = topologyOf(app).flatMap(({ name }) => (name === `consumer-${consumer}` || name === 'dead-letter' ? [] : [name]));
   const queue = queueNames.messages(consumer);
   let idleSince = clock.now();
-  const queues = heard(opened.queues, queue, () => (idleSince = clock.now()));
+  const queues = reportingQueues(opened.queues, queue, () => (idleSince = clock.now()));
   const ports = { ...opened, ...noIssuer, queues, clock, telemetry };
   const host = await startHost({ app, config, ports, load: loadFunction, without });
   try {
@@ -73,7 +73,7 @@ export async function consumeUntilIdle(options: ConsumeOptions): Promise<Consume
  * Returns queues that report each handled message of the queue `watched`. The depth of a queue, which is read at intervals, shows no
  * message that comes and is handled in between.
  */
-const heard = (queues: Queues, watched: string, report: () => void): Queues => ({
+const reportingQueues = (queues: Queues, watched: string, report: () => void): Queues => ({
   ...queues,
   async acknowledge(queue, receipts) {
     await queues.acknowledge(queue, receipts);

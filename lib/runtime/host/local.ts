@@ -31,7 +31,7 @@ const sampleApp = new URL(`../../../examples/orders/app${import.meta.url.endsWit
 type Environment = { readonly [name: string]: string | undefined };
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
-const good = (what: string, how: string): void => say(`ok  ${what.padEnd(32)} ${how}`);
+const sayOk = (what: string, how: string): void => say(`ok  ${what.padEnd(32)} ${how}`);
 const complain = (line: string): void => void process.stderr.write(`redress: ${line}\n`);
 
 /**
@@ -75,18 +75,18 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(0));
   const definitions = loadDefinitions(app);
   const opened = await openPorts({ app, config, environment, clock });
-  const gone = (error: unknown) => {
+  const exitWithoutStore = (error: unknown) => {
     complain(`lost the store: ${(error as Error).message} ${(error as Partial<StoreUnavailableError>).remedy ?? opened.remedy}`);
     process.exit(3);
   };
-  opened.onGone?.(gone);
+  opened.onGone?.(exitWithoutStore);
   const { cursorKey, ...localIssuer } = openLocalIssuer(config.dataFolder);
   const signIn = issuer ? readSignIn(environment) : createLocalSignIn({ ...localIssuer, cursorKey }, clock.now);
-  for (const [what, where] of opened.about) good(what, where);
-  if (issuer) good('token issuer', issuer.issuer);
+  for (const [what, where] of opened.about) sayOk(what, where);
+  if (issuer) sayOk('token issuer', issuer.issuer);
 
   const services = await startServices(app.local, config, environment, opened.isHere);
-  if (services) good('services', services.about);
+  if (services) sayOk('services', services.about);
   const { store, queues, publisher, keys, auditLog, tidy } = opened;
   const ports = { store, queues, publisher, keys, auditLog, tidy, clock, telemetry, issuer: issuer ?? localIssuer, signIn, cursorKey };
   const replaced = await recordDefinitions(app.workflows, store, { mayReplace: config.adapters === 'embedded' });
@@ -102,7 +102,7 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   const host = await startHost(opened.isHere && isLoopback(config.host) ? withChaos(options, () => samplesByName(samples())) : options);
   url = host.url;
   const names = topologyOf(app).map(({ name }) => name);
-  good('functions', names.join(', '));
+  sayOk('functions', names.join(', '));
   for (const warning of host.system.definitions.warnings) say(`warn  ${warning}`);
   for (const name of missingVariables(app.local))
     say(`warn  ${name} is not set, and local.variables of the app names it. Set it, then start again.`);
@@ -117,15 +117,16 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
     await services?.close();
     await opened.close();
   });
-  host.on('stopped', ({ error }) => gone(error));
+  host.on('stopped', ({ error }) => exitWithoutStore(error));
 
   say(`    ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   say(`ready ${host.url}`);
   say(`    console ${consoleUrl(host.url, signIn)}`);
   // This check follows the start, because it reads up to a few thousand orders. A store that is unavailable for a moment must not end the
   // process.
-  const unread = (error: unknown): readonly string[] => (isFatal(error) ? gone(error) : []);
-  if (opened.isHere) for (const missing of await missingVersions(app.workflows, store).catch(unread)) say(`warn  ${missing}`);
+  const noWarningsUnlessFatal = (error: unknown): readonly string[] => (isFatal(error) ? exitWithoutStore(error) : []);
+  if (opened.isHere)
+    for (const missing of await missingVersions(app.workflows, store).catch(noWarningsUnlessFatal)) say(`warn  ${missing}`);
   if (opened.isNew && config.samples && samples().length > 0) await submitSamples(samples(), host);
 }
 
