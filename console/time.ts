@@ -17,7 +17,7 @@ const shapes = {
   minutes: { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
 } as const satisfies { readonly [name: string]: Intl.DateTimeFormatOptions };
 
-/** The formats that were made. Making one takes half a millisecond, and a list shows hundreds of times each second. */
+/** The formats made so far. Making one takes half a millisecond, and a list formats hundreds of dates in each second. */
 const made = new Map<string, Intl.DateTimeFormat>();
 
 function formatted(date: Date, shape: keyof typeof shapes): string {
@@ -62,7 +62,7 @@ export function lengthOf(ms: number): string {
   return days >= 30 || hours % 24 === 0 ? `${days} d` : `${days} d ${hours % 24} h`;
 }
 
-/** Returns the time since then, in one unit: `3 s`, `6 min`, `2 h`, `10 d`. */
+/** Returns how long ago a time was, in one unit: `3 s`, `6 min`, `2 h`, `10 d`. */
 export function ageOf(time: string | number): string {
   const seconds = Math.max(0, (now.value - at(time).getTime()) / 1_000);
   if (seconds < 60) return `${Math.floor(seconds)} s`;

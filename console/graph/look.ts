@@ -29,7 +29,7 @@ const look = (kind: string, icon: IconName, tone: string, word: string, says = w
 
 const unknownTypes = new Set(['OutcomeUnknown', 'InvalidReply']);
 
-/** Returns the look of a step. `undo` is the row of its undo, if the history mentions one. */
+/** Returns the look of a step. `undo` is the step that undoes it, if that step has begun. */
 export function lookOf(step: Known, around: Around, undo?: Known): Look {
   const { status, result, attempts } = step;
   if (around.undo?.stuck.some(({ path }) => path === step.path))

@@ -9,7 +9,7 @@ import { toast } from './toast.tsx';
 interface Props {
   readonly what: 'rule' | 'solution';
   readonly id: string;
-  /** The version that the person has read. Another one is not deleted. */
+  /** The version that the person has read. If somebody has saved another version meanwhile, nothing is deleted. */
   readonly version: number;
   readonly close: () => void;
   readonly deleted: () => void;

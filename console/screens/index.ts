@@ -11,7 +11,7 @@ export interface Screen {
   readonly group: 'work' | 'know-how' | 'system';
   /** The letter after `g` that leads to it. */
   readonly key: string;
-  /** Whether only a system on one machine has it. */
+  /** Set if only a system on one machine has this screen. */
   readonly isLocal?: true;
   readonly load: () => Promise<{ readonly default: ComponentType }>;
 }

@@ -62,7 +62,7 @@ function useContinuing(id: string): string | undefined {
   return data?.items.find(({ continues }) => continues === id)?.id;
 }
 
-/** Names the run whose untouched orders this one takes, and adds up both. */
+/** Names the run whose untouched orders this run takes, and adds up the figures of both runs. */
 function Continues({ run, id }: { run: BulkRun; id: string }) {
   const before = usePoll<BulkRun>(`/bulk/${encodeURIComponent(id)}`).data;
   return (

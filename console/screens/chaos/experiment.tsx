@@ -21,7 +21,7 @@ interface Props {
   readonly refresh: () => void;
 }
 
-/** One fault: what should happen, ticked as it does, and the button that injects it. */
+/** One fault: the events that should happen, each ticked when it has happened, and the button that injects the fault. */
 export function Experiment({ fault: { kind, seconds, steps }, last, agent, sample, refresh }: Props) {
   const [problem, setProblem] = useState<string>();
   const { title, button, icon, needsAgent } = words[kind];

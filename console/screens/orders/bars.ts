@@ -9,8 +9,8 @@ export interface Bar {
   /** The end; undefined if it lasts until now. */
   readonly to: number | undefined;
   /**
-   * The color. `fail`: it may be tried again. `refused`: the order is blocked for it. `rest`: the pause before the next try. `person`: the
-   * order is blocked, and waits for a person. `wait`: nothing was wrong, and nothing was done: a wait, or a canceled step.
+   * The color. `fail`: it failed, and may be tried again. `refused`: it failed, and the order is blocked. `rest`: the pause before the next
+   * try. `person`: the order is blocked, and waits for a person. `wait`: nothing was wrong, and nothing was done: a wait, or a canceled step.
    */
   readonly kind: 'done' | 'fail' | 'refused' | 'work' | 'rest' | 'person' | 'undo' | 'wait';
   readonly label: string;
@@ -153,8 +153,8 @@ interface Part {
 }
 
 /**
- * Chooses stretches to fold, the longest first. Each lasts at least a second. An idle stretch is folded if it is at least a fifth as long as
- * all others together that are not folded, a busy stretch if it is at least five times as long.
+ * Chooses stretches to fold, the longest first. Each lasts at least a second. An idle stretch is folded if it is at least a fifth as long
+ * as all others together that are not folded, a busy stretch if it is at least five times as long.
  */
 function foldedOf(parts: readonly Part[], isBusy: (part: Part) => boolean): ReadonlySet<Part> {
   const folded = new Set<Part>();

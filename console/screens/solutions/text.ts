@@ -7,7 +7,7 @@ interface Figures {
   readonly passed: number;
 }
 
-/** `24 of 26 passed`: what became of the tasks that it resolved. */
+/** `24 of 26 passed`: what became of the tasks that the solution resolved. */
 export const oddsText = ({ used, passed }: Figures): string => (used === 0 ? 'not used yet' : `${passed} of ${used} passed`);
 
 /** Returns the condition under which tasks suggest a solution. */

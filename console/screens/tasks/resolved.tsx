@@ -15,7 +15,7 @@ interface Props {
   readonly isNew?: boolean;
 }
 
-/** The person who has resolved a task, the reason, and whether it helped. */
+/** The person who has resolved a task, the reason, and whether the instruction helped. */
 export function Resolved({ task: { orderId, resolution, verified, nextTaskId }, isNew = false }: Props) {
   const body = useRef<HTMLDivElement>(null);
   useEffect(() => {

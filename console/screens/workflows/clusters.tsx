@@ -12,7 +12,7 @@ const replayedMax = 500;
 
 const kinds = { retry: 'a retry', handler: 'a handler', if: 'a condition' } as const;
 
-/** Alike exceptions of a workflow, what people did about them, and the change of the definition that this proposes. */
+/** Alike exceptions of a workflow, what people did about them, and the change of the definition that follows from these decisions. */
 export function Clusters({ name }: { name: string }) {
   const path = `/workflows/${encodeURIComponent(name)}`;
   const clusters = usePages<Cluster>(`${path}/clusters`, ({ fingerprint }) => fingerprint, pollMs);

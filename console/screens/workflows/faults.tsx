@@ -63,7 +63,7 @@ export function FaultTable({ faults, step }: { faults: readonly Fault[]; step: s
   );
 }
 
-/** Faults of the engine that end alike are one row; a declared fault has its own. */
+/** Faults of the engine that end alike are one row; a declared fault has a row of its own. */
 function rowsOf(faults: readonly Fault[]): readonly Row[] {
   const groups = Map.groupBy(faults, ({ path, fault, origin, retries, askedAgain, end }) =>
     JSON.stringify(origin === 'engine' ? [path, retries, askedAgain, end] : [path, fault]),
