@@ -78,7 +78,7 @@ test('F-58: a test cancels an order as its client does', async (context) => {
   assert.equal((await system.state(order.orderId)).outcome, 'canceled');
 });
 
-test('F-58: a stub can give a fault its data, and can fail as no operation declares', () => {
+test('F-58: a stub can give a fault its data, and can fail with a fault that no operation declares', () => {
   const Late = fault('Late');
   const post = defineAgent('post', { send: operation({ input: Nothing, output: Nothing, faults: [Late], run: () => ({}) }) });
   const sent = defineWorkflow('sent', { version: 1, order: Nothing, toOperator: [Late] }, () => sequence(post.send({})));

@@ -35,7 +35,7 @@ export function maskedFaults(): Law {
   };
 }
 
-/** Returns what is wrong with a masked fault: its mask names no recovery in progress, or a step on which the faulted step does not depend. */
+/** Returns what is wrong with a masked fault: the mask names no recovery in progress, or one whose scope lacks the step. */
 function wrongMask({ orderId, before, instance, program, newFacts }: Tracked): string | undefined {
   for (const fact of newFacts) {
     const masked = maskIn(fact);

@@ -100,7 +100,7 @@ class Process {
       : undefined;
   }
 
-  /** Notes jumps of the clock. Whether the process counts the time before or after a jump is not visible, so the upper bound counts both. */
+  /** Notes jumps of the clock. Whether the process counts the time before or after a jump is not visible: the upper bound counts both. */
   clockJumped(jumps: readonly ClockJumps[]): void {
     for (const { from, to } of jumps.slice(this.jumps)) {
       this.most.upTo(from);

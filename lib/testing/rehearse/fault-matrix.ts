@@ -47,8 +47,8 @@ interface Scenario {
 /**
  * Rehearses the order without a failure, then once for each failure: each declared fault, silence and an unusable reply at each step; each
  * missing signal and missing answer of a person; each failing called workflow. Then it does the same for the handlers and undos that only
- * a run with a failure reaches. Signals and answers without a stub come at once, with values made from their schemas. Called workflows have tables
- * of their own.
+ * a run with a failure reaches. Signals and answers without a stub come at once, with values made from their schemas. Called workflows have
+ * tables of their own.
  */
 export function every(workflow: WorkflowDefinition, order: Json, ...stubs: readonly Stub[]): FaultMatrix {
   const program = programOf(workflow);

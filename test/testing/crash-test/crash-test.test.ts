@@ -160,7 +160,7 @@ describe('F-58: a crash test', () => {
     assert.ok(points.some(({ where }) => where === 'sweeper: store.sweep'));
   });
 
-  test('says for what an order waits that does not come to rest, until when, and which stub would end the wait', async () => {
+  test('says of an order that does not come to rest what it waits for, until when, and which stub would end the wait', async () => {
     const patient = defineWorkflow('patient', { version: 1, order: Sum, toOperator: [Declined], onExhausted: 'wait' }, ({ order }) =>
       payment.charge(order),
     );
