@@ -16,7 +16,7 @@ interface RouteCall extends Pick<Call, 'id' | 'name' | 'requestId'> {
 
 export type Handle = (call: RouteCall) => Promise<Answer | Refusal>;
 
-/** Creates the function that checks a request in this order: authentication, authorization, existence, form. The route checks the rest. */
+/** Creates the function that checks a request in this order: token, roles, Accept, form of the call. The route checks the rest. */
 export function createHandler(api: Call['api']): Handle {
   const { clock, issuer, store, accepting = () => true } = api;
   const authenticate = createAuthentication(issuer, clock, (appClient) => store.clientOfApp(appClient));

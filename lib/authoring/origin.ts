@@ -9,9 +9,10 @@ export interface Origin {
   readonly stack: string | undefined;
 }
 
+/** The steps made so far by the function that is being recorded; undefined outside of a recording. */
 let made: Origin[] | undefined;
 
-/** Adds to a shape the call that made it, unless the shape is a variant of a step and has the origin of that step. */
+/** Adds to a shape the call that made it, and counts that as a made step. A variant of a step keeps its origin and counts once. */
 export function withOrigin<S extends { readonly name: string }>(shape: S): S {
   if (originOf(shape)) return shape;
   const noted = withPlace(shape);
@@ -26,7 +27,7 @@ export const withPlace = <S extends { readonly name: string }>(shape: S): S =>
 
 export const originOf = (shape: object): Origin | undefined => (shape as { readonly [origin]?: Origin })[origin];
 
-/** Runs the function of a workflow, and returns the steps that it made besides its result. */
+/** Runs the function of a workflow. Returns its result, and the steps that it has made. */
 export function recordingSteps<T>(build: () => T): { readonly built: T; readonly steps: readonly Origin[] } {
   const before = made;
   const steps: Origin[] = [];
@@ -48,7 +49,7 @@ export function recordingPart(build: () => Shape): Shape {
   return built;
 }
 
-/** Returns the steps that are not part of a record. */
+/** Returns the steps that are not part of a recorded shape. */
 export function missingIn(recorded: unknown, steps: readonly Origin[]): readonly Origin[] {
   const present = new Set([...partsOf(recorded)].map(originOf));
   return steps.filter((step) => !present.has(step));

@@ -170,7 +170,7 @@ export const alarmKinds = {
     watched: ({ entrance }) => system('The API', entrance.api.metricLatency({ ...fiveMinutes, statistic: 'p99' })),
   },
   CallersRefused: {
-    says: 'refuses many calls for their token or role. Find out whether a client has a wrong token, or somebody tries tokens.',
+    says: 'refuses many calls for their token or role. Find out whether a client has a wrong token, or somebody guesses tokens.',
     threshold: 50,
     periods: 2,
     watched: ({ metrics }) =>
@@ -180,7 +180,7 @@ export const alarmKinds = {
       ),
   },
   AuditLogFails: {
-    says: 'cannot be written. Its lines are in the log of the function. Check the log group and its key.',
+    says: 'cannot be written. Its lines are in the log of the function that made them. Check the log group and its key.',
     threshold: 0,
     periods: 1,
     watched: ({ metrics }) =>

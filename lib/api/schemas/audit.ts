@@ -7,7 +7,7 @@ const text = z.string().min(1).max(1024).exactOptional();
 export const AuditQuery = z.strictObject({
   by: text.describe('the sub of the person'),
   kind: optionalOneOf(auditKinds),
-  target: text.describe('the order, the channel, the dead letter as channel/id, the client, the rule, or the solution'),
+  target: text.describe('the id of what was changed or read; a channel or a group of people by its name, a dead letter as channel/id'),
   since: optionalTime,
   limit,
   cursor,

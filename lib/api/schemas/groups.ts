@@ -33,7 +33,7 @@ export const GroupBody = z.strictObject({
   notify: z
     .array(destination)
     .max(groupLimits.destinationsMax)
-    .describe('where the group hears of its tasks; none: where the deployment says'),
+    .describe('where the group hears of its tasks; an empty list: where the deployment says'),
   mutedUntil: muteTime.describe('until then the group gets no message; null ends the mute'),
   reason: reason.default('not given'),
 });

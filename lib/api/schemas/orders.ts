@@ -27,7 +27,7 @@ export type OrderListQuery = z.output<typeof OrderListQuery>;
 const keyHelp = 'expected 1 to 255 printable ASCII characters that identify this submission; the same key again is the same order';
 export const SubmissionHeaders = z.object({
   'idempotency-key': z.string({ error: keyHelp }).regex(keyPattern, keyHelp),
-  prefer: z.string().exactOptional().describe('`wait=S`: seconds to wait for the order to end or to block, at most 25'),
+  prefer: z.string().exactOptional().describe('`wait=S`: seconds to wait until the order ends or is blocked, at most 25'),
 });
 
 export const SubmissionBody = z.strictObject({
@@ -50,7 +50,7 @@ export const ReadQuery = z
       .transform(Number)
       .pipe(z.int().max(waitSecondsMax, waitHelp))
       .exactOptional()
-      .describe('seconds to wait until the order ends or blocks'),
+      .describe('seconds to wait until the order ends or is blocked'),
     until: optionalOneOf(['rest', 'change']).describe('`change`: wait until the ETag is no longer that of If-None-Match'),
   })
   .refine(({ wait, until }) => until === undefined || wait !== undefined, {
