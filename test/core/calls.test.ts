@@ -217,7 +217,7 @@ describe('workflows that call each other', () => {
     );
   });
 
-  test('the check finds calls wherever they may stand, and only calls', () => {
+  test('the check of definitions finds calls wherever they may stand, and only calls', () => {
     const inside = { ...sequence('s', step('x')), faultHandlers: [{ fault: 'Engine', do: call({ operation: 'a@1' }) }] };
     const others = [
       step('y', { agent: 'workflows', operation: 'a@1' }),

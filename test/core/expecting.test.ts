@@ -41,7 +41,7 @@ describe('a step that states what its output must be', () => {
     assert.deepEqual([run.undone, run.steps.at(-1)?.input], [['order/charge'], { id: 'c-1' }]);
   });
 
-  test('F-137: the definition has the condition and its description, and the check knows the types of the output', () => {
+  test('F-137: the definition has the condition and its description, and the check of a definition knows the types of the output', () => {
     const definition = JSON.parse(JSON.stringify(plain)) as WorkflowDefinition;
     const [step] = (definition.root as unknown as { readonly children: readonly JsonObject[] }).children;
     assert.deepEqual(step?.['expects'], { condition: { $cel: 'steps.charge.charged <= 100' }, what: 'a charge of at most 100' });

@@ -19,13 +19,13 @@ const fault = { type: 'X', class: 'expected', permanent: true, message: 'x' } as
 const nonsense: readonly (readonly [what: string, state: State, words: RegExp])[] = [
   ['blocked without a fault', { ...sound, phase: 'blocked' }, /phase blocked, but "blocked" is not set/],
   ['running with the fault of a blocked order', { ...sound, blocked: { path, fault, at: 1 } }, /phase running, but "blocked" is set/],
-  ['closed with an activity alive', { ...sound, phase: 'closed' }, /closed, but 2 activities are alive/],
-  ['not started with an activity alive', { ...sound, phase: 'initialized' }, /not started, but 2 activities are alive/],
-  ['running without an activity alive', { ...sound, activities: {} }, /running, but no activity is alive/],
+  ['closed with an open activity', { ...sound, phase: 'closed' }, /closed, but 2 activities are open/],
+  ['not started with an open activity', { ...sound, phase: 'initialized' }, /not started, but 2 activities are open/],
+  ['running without an open activity', { ...sound, activities: {} }, /running, but no activity is open/],
   [
-    'running with a child whose parent is not alive',
+    'running with a child whose parent is not open',
     { ...sound, activities: { [path]: charge } },
-    /order\/charge is alive, but order, which waits for it, is not/,
+    /order\/charge is open, but order, which waits for it, is not/,
   ],
   ['running with a recorded reply', withCharge({ reply: { status: 'succeeded', output: {} } }), /order\/charge keeps a reply/],
   ['running with a mark', withCharge({ marked: true }), /order\/charge keeps a mark/],
@@ -64,7 +64,7 @@ test('a valid state gives no messages', () => {
 });
 
 for (const [what, state, words] of nonsense) {
-  test(`S4: the check finds an order that would be ${what}`, () => {
+  test(`S4: the check of a state finds an order that would be ${what}`, () => {
     assert.match(violations(run.program, state).join('; '), words);
   });
 }

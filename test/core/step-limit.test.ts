@@ -75,5 +75,5 @@ describe('a step with a time limit', () => {
       'Its undo has a time limit, which no undo can have: it is repeated until it succeeds. Leave out .within(…).',
     ],
   ] as const)
-    test(`the check refuses ${what}`, () => assert.deepEqual(problemsOf(activity), [message]));
+    test(`the check of a definition refuses ${what}`, () => assert.deepEqual(problemsOf(activity), [message]));
 });

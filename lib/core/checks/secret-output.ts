@@ -87,7 +87,7 @@ export class Secrets {
     );
   }
 
-  /** Returns the secret parts of each value that a read may mean, and the fields that it reads of it. */
+  /** Returns, for each value that a read may mean, its secret parts and the fields that are read of it. */
   private readsOf({ root, fields }: Chain, pointersOf: (node: Activity, root: string) => readonly string[]): readonly ValueRead[] {
     if (root === 'order') return [{ pointers: this.ofOrder, fields }];
     const [name, ...rest] = fields;

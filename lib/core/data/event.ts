@@ -19,7 +19,7 @@ export type StepReply =
     };
 
 interface EventBase {
-  /** Milliseconds since 1970 at which it happened. The core has no other clock. */
+  /** The time of the event: milliseconds since 1970. The core has no other clock. */
   readonly at: number;
   /** The number of the scheduler's claim on the order. Each new claim has a higher one, and a write under an older one is refused. */
   readonly epoch: number;

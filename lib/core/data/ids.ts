@@ -2,7 +2,7 @@ import { rootPath } from '#core/definition/definition';
 
 /*
  * Three numbers name a request within its order and path:
- * - generation: the number of the effect at this path. A new effect has a new one: after an undo, or after a refusal.
+ * - generation: the number of the effect at this path. A new effect, after an undo or a refusal, has a new number.
  * - epoch: the number of the order's claim. A claim by a scheduler and a reset by the supervisor increment it.
  * - attempt: the number of the request of a step, from 1. It begins at 1 again if a retry starts the step for a new effect.
  * The idempotency key has the generation alone; the request id has all three.

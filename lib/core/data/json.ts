@@ -22,7 +22,7 @@ export function fits(value: Json, bytesMax: number): boolean {
   return text.length * 3 <= bytesMax || encoder.encode(text).length <= bytesMax;
 }
 
-/** Returns the JSON text with the keys of every object sorted. Equal data gives equal text, whatever the order of its fields. */
+/** Returns the JSON text with the keys of every object sorted. Equal data gives equal text, whatever the sequence of its fields. */
 export function sortedText(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(sortedText).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value);

@@ -1,6 +1,6 @@
 import { isObject, type Json } from '#core/data/json';
 
-/** Returns 53 bits of a hash of the value's JSON (cyrb53). The order of its fields does not matter. */
+/** Returns 53 bits of a hash of the value's JSON (cyrb53). The sequence of its fields does not matter. */
 export function fingerprint(value: Json): string {
   const text = JSON.stringify(value, sorted);
   let one = 0xdeadbeef;

@@ -27,7 +27,7 @@ export function steeringOf({ name, version, exprVersion, toCaller = [], root }: 
   return { name, version, exprVersion, toCaller: [...toCaller].sort(), root: steeringOfNode(root) };
 }
 
-/** Returns the same text for the same steering, whatever the order of its fields. */
+/** Returns the same text for the same steering, whatever the sequence of its fields. */
 export const steeringText = (definition: WorkflowDefinition): string => sortedText(steeringOf(definition));
 
 function steeringOfNode(node: Activity): JsonObject {

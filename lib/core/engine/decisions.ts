@@ -12,7 +12,7 @@ import { continueAll, resubmit } from './resumption.ts';
 import { suspend } from './suspension.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 
-/** Carries out what a rule has decided about the order that is blocked. */
+/** Carries out what a rule has decided about a blocked order. */
 export function carryOutDecision(builder: TransitionBuilder, blocked: Blocked, action: RuledAction): void {
   const path = placeOf(builder, blocked);
   switch (action.kind) {

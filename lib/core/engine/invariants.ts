@@ -8,20 +8,20 @@ export function violations(program: Program, state: State): readonly string[] {
 }
 
 function* phaseViolations(state: State): Generator<string> {
-  const alive = Object.keys(state.activities).length;
+  const open = Object.keys(state.activities).length;
   if ((state.phase === 'blocked') !== (state.blocked !== undefined))
     yield `phase ${state.phase}, but "blocked" is ${state.blocked ? 'set' : 'not set'}`;
   if ((state.phase === 'suspended') !== (state.suspendedAt !== undefined))
     yield `phase ${state.phase}, but the time of its suspension is ${state.suspendedAt === undefined ? 'not set' : 'set'}`;
-  if (state.phase === 'closed' && alive > 0) yield `closed, but ${alive} activities are alive`;
-  if (state.phase === 'initialized' && alive > 0) yield `not started, but ${alive} activities are alive`;
-  if (state.phase === 'running' && alive === 0) yield 'running, but no activity is alive';
+  if (state.phase === 'closed' && open > 0) yield `closed, but ${open} activities are open`;
+  if (state.phase === 'initialized' && open > 0) yield `not started, but ${open} activities are open`;
+  if (state.phase === 'running' && open === 0) yield 'running, but no activity is open';
 }
 
 function* activityViolations(program: Program, state: State): Generator<string> {
   for (const [path, activity] of Object.entries(state.activities)) {
     const parent = activity.parent ?? parentOf(path);
-    if (parent !== undefined && !state.activities[parent]) yield `${path} is alive, but ${parent}, which waits for it, is not`;
+    if (parent !== undefined && !state.activities[parent]) yield `${path} is open, but ${parent}, which waits for it, is not`;
     if (activity.reply && state.phase !== 'blocked' && state.phase !== 'suspended')
       yield `${path} keeps a reply, but the order is neither blocked nor suspended`;
     if (activity.marked && state.phase !== 'suspended') yield `${path} keeps a mark, but the order is not suspended`;

@@ -8,7 +8,7 @@ import { apply } from './verbs.ts';
 
 /**
  * Delivers a signal to the oldest activity that waits for it, or else keeps it. A signal above the limits of number or size changes nothing
- * and leaves no fact: the scheduler refuses it to its sender, or raises `RuleFailed` if a rule has sent it.
+ * and leaves no fact: the scheduler answers the sender with a refusal, or raises `RuleFailed` if a rule has sent it.
  */
 export function signal(builder: TransitionBuilder, { name, payload }: Extract<Event, { type: 'signaled' }>): void {
   const waiting =

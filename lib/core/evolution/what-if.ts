@@ -15,7 +15,8 @@ import { RecordedAnswers, type Recording } from './recorded-answers.ts';
 /** The course that an order would have taken under another definition. */
 export interface WhatIf {
   /**
-   * `alone`: the order ends without a person. `assumed`: so it does if requests succeed that it never made. `person`: a person is needed.
+   * `alone`: the order ends without a person. `assumed`: the same, if requests succeed that the history does not have. `person`: a person
+   * is needed.
    */
   readonly ends: 'alone' | 'assumed' | 'person';
   /** A sentence about why a person is needed. `path`: the activity that the sentence is about. */

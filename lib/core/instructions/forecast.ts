@@ -16,7 +16,9 @@ const eventsMax = 400;
 export interface Forecast {
   /** The facts that follow. `settled`: they follow from the write alone, and do not depend on the answers of steps. */
   readonly facts: readonly { readonly fact: CoreFact; readonly settled: boolean }[];
-  /** `unless`: the request waits for a person if one of these steps turns out to be done, because its undo cannot be requested. */
+  /**
+   * `unless`: the request waits for a person if one of these steps turns out to be done, because the undo of that step cannot be requested.
+   */
   readonly requests: readonly { readonly request: RequestCommand; readonly settled: boolean; readonly unless?: readonly string[] }[];
   /** The steps whose agents are asked whether the step was done, and the canceled steps that may have been done. */
   readonly uncertain: readonly string[];

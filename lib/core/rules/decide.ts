@@ -24,7 +24,7 @@ export interface Decided {
  * Decides what rules do about an event of an order (F-140 to F-144). It reads no clock and nothing else, so the same arguments give the
  * same answer. A decision is journalled with the event: a replay reads it and asks no rules.
  *
- * The highest priority is asked first. The first rule in force that acts ends the matching, unless it only announces.
+ * The rules with the highest priority are asked first. The first rule in force that acts ends the matching, unless it only announces.
  */
 export function decide(set: RuleSet, situation: Situation, memory: RuleMemory = {}): Decided {
   const rules = rulesAbout(set, situation.event.kind, situation.workflow.name);

@@ -32,8 +32,8 @@ export type Combination =
   | { readonly isComplete: false; readonly missing: readonly EventPattern[] };
 
 /**
- * Finds an event for each pattern of a list, the current one among them, all within a time. Each event counts for one pattern. If
- * several choices are possible, the oldest events count. The times of the events decide, and not the order of their arrival.
+ * Finds an event for each pattern of a list, all within `withinSeconds`. One of them is the current event. Each event counts for one
+ * pattern. If several choices are possible, the oldest events count. The times of the events decide, and not the order of their arrival.
  */
 export function combine(
   patterns: readonly EventPattern[],

@@ -20,7 +20,7 @@ const problem = (pointer: string, code: string, detail: string) => ({ ok: false 
 export type RuleDraft = Omit<Rule, 'origin' | 'version'>;
 
 /**
- * Makes a rule of a solution. The rule does without people, about the same exceptions, what the solution does for them. Values of
+ * Makes a rule of a solution. The rule acts on the same exceptions as the solution, and needs no person. Values of
  * parameters may be expressions. The rule is in dry-run. `alike`: what the exceptions of its fingerprints have in common, as far as it is
  * known.
  */

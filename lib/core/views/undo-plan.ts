@@ -19,7 +19,9 @@ export interface PlannedUndo {
   readonly input: Json;
   /** Whether the outcome must be confirmed first. The step is undone only if it was done. */
   readonly outcomeUnknown: boolean;
-  /** The reason why the undo cannot be requested: its input could not be evaluated. It waits for a person, and `input` is null. */
+  /**
+   * The reason why the undo cannot be requested: its input could not be evaluated. Such an undo waits for a person, and `input` is null.
+   */
   readonly impossible?: string;
 }
 

@@ -20,7 +20,7 @@ type Waiting = Extract<Activity, { activity: 'waitFor' | 'askOperator' | 'delay'
 export const isFollowed = (node: Activity): node is RemoteActivity | Waiting =>
   isRemote(node) || node.activity === 'waitFor' || node.activity === 'askOperator' || node.activity === 'delay';
 
-/** Returns the event for which an activity waits; undefined if it does not wait, such as a step. */
+/** Returns the event for which an activity waits; undefined for an activity that waits for none, such as a step. */
 export function waitOf(
   node: Activity,
   { question = null, orderId = null }: { readonly question?: string | null; readonly orderId?: string | null } = {},
