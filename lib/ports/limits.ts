@@ -1,6 +1,6 @@
 /*
- * Limits of AWS and settings of the deployment, defined only here. The topology, the CDK construct, the host and half of the
- * simulated worlds use them.
+ * Limits of AWS and settings of the deployment, defined only here. The topology, the CDK construct, the host and half of the worlds of the
+ * simulation use them.
  */
 
 const second = 1_000;

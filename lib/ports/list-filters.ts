@@ -1,4 +1,4 @@
-/** An index of a list, and the filters that it serves. `state=Error`: the index serves this value of the filter alone. */
+/** An index of a list, and the filters that it serves. `state=Error`: the index serves only this value of the filter `state`. */
 export interface ListIndexFilters<Index extends string = string> {
   readonly index: Index;
   readonly serves: readonly string[];

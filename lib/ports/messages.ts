@@ -97,7 +97,10 @@ export const Request = z.object({
   input: json,
   /** The order's key, encrypted with the key of its day. Agents of operations that declare a secret decrypt it. */
   key: z.string().min(1).max(1024).optional(),
-  /** The request only confirms the outcome: whether the effect under this key exists. A permanent failure means that it does not. */
+  /**
+   * The request only confirms the outcome: whether the effect under this key exists. A permanent failure means that the effect does not
+   * exist.
+   */
   confirming: z.literal(true).optional(),
   /** The request is the first under its key, but not the first of its step: the earlier ones were definitely refused. */
   newKey: z.literal(true).optional(),

@@ -86,7 +86,7 @@ export interface DueFor {
   readonly failures?: number;
   /** A sentence about the failure that the step's agent reported last, without secrets; absent if it reported none. */
   readonly heard?: string;
-  /** The extended deadline after a counted lateness: milliseconds since 1970. */
+  /** The extended deadline of a step whose expiry was counted: milliseconds since 1970. */
   readonly waitsUntil?: number;
   /** The step has failed, and is requested again at this time: a rule gave it a pause. */
   readonly pauses?: true;

@@ -59,7 +59,10 @@ export function createDeadLettering({ app, store, queues, publisher, clock, tele
     return message;
   }
 
-  /** Whether to alert for a message that only met an outage. There may be many such messages, so one alert an hour is sent for each queue. */
+  /**
+   * Whether a message that only met an outage is the first one of its queue within the hour: the others lead to no alert, because there may
+   * be many.
+   */
   async function isFirstThisHour({ id: by, queue }: DeadLetter): Promise<boolean> {
     const now = clock.now();
     const id = `#told/${queue}/${Math.floor(now / announceEveryMs)}`;

@@ -31,7 +31,7 @@ export interface Cause {
   readonly wishes?: TaskWishes | undefined;
   /** The people for whom the task is. */
   readonly people?: People | undefined;
-  /** The cause has a task alone, which a rule has asked for, and no exception. */
+  /** The cause has no exception, but only a task that a rule has asked for. */
   readonly isTaskAlone?: true;
   /** The id of the exception of which this one is a consequence. */
   readonly causedBy?: string | undefined;

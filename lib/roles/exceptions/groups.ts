@@ -26,7 +26,7 @@ export interface ExceptionGroup {
   readonly sampleMessage: string;
 }
 
-/** Returns all groups of the last 30 days, or since a whole hour, those with the most open exceptions first. */
+/** Returns all groups of the last 30 days, or since the start of a given hour, those with the most open exceptions first. */
 export async function exceptionGroups(store: Tallies, now: number, since?: number): Promise<readonly ExceptionGroup[]> {
   const from = Math.max(since ?? 0, now - (groupDays - 1) * dayMs);
   const read = await allSettledOrThrow(

@@ -40,8 +40,8 @@ const looksMax = 96;
 
 /**
  * Tells each order that has read what a step wrote that the write is undone: one message for each order (F-152). Looks again later until
- * each of them has noted it, because a message may be lost, and the record of a use may come later: a step that reads the object before the
- * undo may close after it.
+ * each of them has noted the undo and no further use can appear. A message may be lost, and the record of a use may come later: a step that
+ * reads the object before the undo may close after the undo.
  */
 export async function tellConsumers({ orderId, path, undoneAt: given, looks = 0 }: Undone, ports: Ports): Promise<void> {
   const { store, queues, clock, definitions } = ports;

@@ -25,7 +25,7 @@ export interface HttpOptions {
   /** Host names by which callers reach the server. Without names, a server that listens for other machines accepts any. */
   readonly names?: readonly string[];
   readonly telemetry: Telemetry;
-  /** Authenticates a call with a body by its Authorization header. The body is read only if its bearer is known. */
+  /** Authenticates a call with a body by its Authorization header. The body is read only if the bearer of the token is known. */
   readonly authenticate?: (authorization: string | null) => Promise<Authentication['outcome']>;
 }
 
