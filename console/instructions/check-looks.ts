@@ -5,8 +5,8 @@ import type { IconName } from '../parts/icons.ts';
 const look = (kind: string, icon: IconName, says: string, word = says): Look => ({ kind, icon, tone: '', word, says });
 
 /**
- * Returns how each step looks in the graph of a check: steps that run, are undone or count as undone, are skipped or are canceled. All other
- * steps are pale.
+ * Returns how each step looks in the graph of a check: steps that run, are undone or count as undone, are skipped or are canceled. All
+ * other steps are pale.
  */
 export function checkLooks(check: Check, now: ReadonlyMap<string, Look>): ReadonlyMap<string, Look> {
   const looks = new Map([...now].map(([path, each]) => [path, { ...each, kind: 'ghost', says: '', word: `stays as it is: ${each.word}` }]));

@@ -12,8 +12,8 @@ export interface Selection {
 }
 
 /**
- * `j` and `k` move, `x` selects, `Shift x` selects up to here, `*` selects all that are shown, and Escape clears. `open`: the address of each
- * row, or what `Enter` does.
+ * `j` and `k` move, `x` selects, `Shift x` selects up to here, `*` selects all that are shown, and Escape clears. `open`: the address of
+ * each row, or what `Enter` does.
  */
 export function useSelection(ids: readonly string[], open: readonly (string | (() => void))[]): Selection {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());

@@ -9,8 +9,9 @@ export interface Bar {
   /** The end; undefined if it lasts until now. */
   readonly to: number | undefined;
   /**
-   * The color. `fail`: it failed, and may be tried again. `refused`: it failed, and the order is blocked. `rest`: the pause before the next
-   * try. `person`: the order is blocked, and waits for a person. `wait`: nothing was wrong, and nothing was done: a wait, or a canceled step.
+   * The color. `fail`: it failed, and may be tried again. `refused`: it failed, and the order is blocked. `rest`: the pause before the
+   * next try. `person`: the order is blocked, and waits for a person. `wait`: nothing was wrong, and nothing was done: a wait, or a
+   * canceled step.
    */
   readonly kind: 'done' | 'fail' | 'refused' | 'work' | 'rest' | 'person' | 'undo' | 'wait';
   readonly label: string;
