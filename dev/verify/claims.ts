@@ -60,7 +60,7 @@ const counts = ({ wrong, notLinearizable, ...raced }: Raced) => ({
 /** A race needs losers: on average, at least three claims of each order must lose. */
 const missed = (store: string, { orders, winners, losers, wrong, notLinearizable }: Raced): readonly string[] => [
   ...(winners === orders ? [] : [`${store}: ${winners} winners of ${orders} orders`]),
-  ...wrong.slice(0, 3).map((id) => `${store}: ${id} has not exactly one winner`),
+  ...wrong.slice(0, 3).map((id) => `${store}: not exactly one host has won order ${id}`),
   ...notLinearizable.slice(0, 3).map((id) => `${store}: the history of ${id} is not linearizable`),
   ...(losers >= orders * 3 ? [] : [`${store}: only ${losers} claims lost, so the hosts did not claim at the same time`]),
 ];

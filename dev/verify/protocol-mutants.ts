@@ -74,8 +74,10 @@ async function controlOf({ cores, seed }: Run, worlds: number): Promise<readonly
     onResult: (each) => addSummary(sum, each),
   });
   const suites = new Set([...classic, ...further].flatMap(({ suites: its = [] }) => its));
-  const failed = await Promise.all([...suites].map(async (suite) => ((await passes(suite)) ? [] : [`${suite} fails as it is`])));
-  return [...sum.broken.map(({ wrong, again }) => `as it is: ${wrong[0]} (again: ${again})`), ...failed.flat()];
+  const failed = await Promise.all(
+    [...suites].map(async (suite) => ((await passes(suite)) ? [] : [`${suite} fails on the unchanged code`])),
+  );
+  return [...sum.broken.map(({ wrong, again }) => `the unchanged code breaks a law: ${wrong[0]} (again: ${again})`), ...failed.flat()];
 }
 
 async function play({ name, file, suites = [] }: Mutant, first: number, worlds: number): Promise<Found> {
@@ -120,8 +122,8 @@ function summary(found: readonly Found[], control: readonly string[], unfitting:
       ...unfitting,
       ...control,
       ...found.flatMap(({ name, failed }) => (failed === undefined ? [] : [`${name}: ${failed}`])),
-      ...survived.map(({ name, worlds }) => `no law notices in ${worlds} worlds: ${name}`),
-      ...(medianMs > medianMaxMs ? [`the median is ${medianMs} ms`] : []),
+      ...survived.map(({ name, worlds }) => `no law notices this mutant in ${worlds} worlds: ${name}`),
+      ...(medianMs > medianMaxMs ? [`the worlds of the median mutant take ${medianMs} ms of processor time, allowed ${medianMaxMs}`] : []),
     ],
     {
       classic: classicOf(found),

@@ -27,7 +27,8 @@ export const figure: Figure = {
       const again = await fingerprints(run, way);
       const wrong = [...first].filter(([seed, fingerprint]) => again.get(seed) !== fingerprint).map(([seed]) => seed);
       different[way.name] = wrong.length;
-      if (wrong.length > 0) shortfalls.push(`${way.name}: ${wrong.length} of ${first.size} seeds are other runs, for example ${wrong[0]}`);
+      if (wrong.length > 0)
+        shortfalls.push(`${way.name}: ${wrong.length} of ${first.size} seeds give another run, for example seed ${wrong[0]}`);
       run.progress(`${way.name}: ${wrong.length} of ${first.size} different`);
     }
     if (run.form === 'full' && ways.length < 4) shortfalls.push('there was no other version of Node to replay the seeds with');

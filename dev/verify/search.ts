@@ -51,7 +51,7 @@ export const figure: Figure = {
     const missing = [
       ...searches.flatMap((each) => missed(each)),
       ...(largest >= least[run.form] ? [] : [`the largest search has ${largest} states, and not ${least[run.form]}`]),
-      ...found.flatMap(({ name, wrong }) => (wrong ? [] : [`the search broke no law although ${name}`])),
+      ...found.flatMap(({ name, wrong }) => (wrong ? [] : [`the search found no broken law although ${name}`])),
     ];
     return measured(missing, {
       states: searches.reduce((sum, { states }) => sum + states, 0),
