@@ -11,7 +11,10 @@ export interface Retry extends ActivityBase {
   readonly intervalSeconds: number;
   /** Faults of these types, or of types that extend them, end the retry. */
   readonly except?: readonly string[];
-  /** Only faults of these types, or of types that extend them, lead to another run, permanent or not. Cannot be combined with `except`. */
+  /**
+   * Only faults of these types, or of types that extend them, lead to another run, whether they are permanent or not. Cannot be combined
+   * with `except`.
+   */
   readonly only?: readonly string[];
   /** Whether permanent faults lead to another run, too. */
   readonly evenPermanent?: boolean;

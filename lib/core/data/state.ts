@@ -206,7 +206,7 @@ export interface State {
   readonly memos?: { readonly [path: string]: StepMemo };
   /** The undos that rules give to steps, by the path in the definition. They are part of the state, so that a replay needs no rules. */
   readonly ruledUndos?: { readonly [step: string]: RuledUndo };
-  /** The activities that are closed without being done, as soon as it is their turn, by path. */
+  /** The activities that are closed without being done, as soon as they would begin, by path. */
   readonly skips?: { readonly [path: string]: Skip };
   /** The inputs that a person gave in place of those of the definition, by the path of the step. */
   readonly inputs?: { readonly [path: string]: Json };

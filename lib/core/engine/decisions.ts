@@ -53,7 +53,10 @@ export function carryOutAt(builder: TransitionBuilder, path: string, action: Rul
 const placeOf = (builder: TransitionBuilder, { path, fault, reported }: Blocked): string =>
   reported && fault.source !== undefined && builder.activity(fault.source) ? fault.source : path;
 
-/** Whether the activity is a step that awaits its reply and may be requested again. A step that runs at most once may not, nor may one whose reply is recorded. */
+/**
+ * Whether the activity is a step that awaits its reply and may be requested again. A step that runs at most once may not, nor may a step
+ * whose reply is recorded.
+ */
 function mayRequestAgain(builder: TransitionBuilder, path: string): boolean {
   const step = builder.stepAt(path);
   const node = builder.node(path);

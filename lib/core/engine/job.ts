@@ -15,9 +15,9 @@ export type Job =
   | { readonly do: 'rootClosed'; readonly closing: Closing }
   /** An activity in fault or in cancellation has no open child any more. */
   | { readonly do: 'childrenClosed'; readonly path: string }
-  /** An activity that waited for another one to undo a part of its scope looks again for work to undo. */
+  /** An activity that waited for another activity to undo a part of its scope looks again for work to undo. */
   | { readonly do: 'undoNextIfIdle'; readonly path: string }
-  /** Every activity that undoes a scope, and waits for another one to undo a part of it, continues. */
+  /** Every activity that undoes a scope, and waits for another activity to undo a part of the scope, continues. */
   | { readonly do: 'continueUndoing' }
   /** The scope of an activity has no work left to undo. */
   | { readonly do: 'undone'; readonly path: string }

@@ -85,7 +85,7 @@ function mayBeRequested(replay: Replay, path: string, { stepMs, lastAt }: Losses
   replay.addUnknown(path, { generation, attempt: 1 }, lastAt, completeBy);
 }
 
-/** Whether a retry may undo a step before it runs it again. For a custom activity this is unknown, so it counts as true. */
+/** Whether a retry may undo a step before it runs the step again. For a custom activity this is unknown, so it counts as true. */
 const mayUndoBetweenRuns = (node: Activity): boolean =>
   node.activity !== 'retry' || node.evenPermanent === true || node.only !== undefined || node.undoFirst === true || mayUndo(node.do);
 

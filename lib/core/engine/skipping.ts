@@ -11,7 +11,7 @@ import { requestCancel } from './requests.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { noteDone } from './undo-list.ts';
 
-/** Skips an activity: one at work is canceled first, and one that has not begun is closed when it is its turn. */
+/** Skips an activity. A step at work is canceled first. An activity that has not begun is closed when it would begin. */
 export function skip(builder: TransitionBuilder, path: string, given: Skip): void {
   const activity = builder.activity(path);
   const step = builder.stepAt(path);

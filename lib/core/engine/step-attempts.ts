@@ -69,7 +69,7 @@ export const requestAttempt = (
   return request(attempted, { ...asked, ...(mayChange(step.input) ? { input: input.value } : {}), phase: 'requested', completeBy });
 };
 
-/** Raises the fault of a step whose time for all attempts is over. Its outcome is unknown, so an undo confirms it first. */
+/** Raises the fault of a step whose time for all attempts is over. Its outcome is unknown, so it is confirmed before the step is undone. */
 export const timeIsOver = ({ withinSeconds }: RemoteStep, local: OperatingStep): Next<StepState> => {
   const message = `The step was not done within ${withinSeconds} seconds. ${lastHeard(local)}`;
   return raise(engineFault(engineFaults.deadlineExceeded, message, { outcomeUnknown: true }), { ...local, phase: 'unknown' });

@@ -12,7 +12,7 @@ export type { RuleProblem, RuleWorld } from './check-expressions.ts';
 
 /**
  * Returns the problems of a rule whose fields have the right form: of its events and its object, of what its expressions read and yield,
- * and of its action, for each version of the workflow that it is for.
+ * and of its action, for each version of the workflow that the rule is for.
  */
 export function checkRule(rule: Rule, world: RuleWorld): readonly RuleProblem[] {
   const shape = [...ownProblems(rule), ...eventProblems(rule)];

@@ -83,7 +83,7 @@ export interface Rule {
   readonly object?: RuleObject;
   /** The event. Absent with `all` and `any` (F-143). */
   readonly event?: EventPattern;
-  /** The list of events: the rule fires at the event that completes it within `withinSeconds`. */
+  /** The list of events: the rule fires at the event that completes the list within `withinSeconds`. */
   readonly all?: readonly EventPattern[];
   /** The events at each of which the rule fires. */
   readonly any?: readonly EventPattern[];

@@ -20,7 +20,7 @@ export interface RuleEvent {
   readonly fingerprint?: string;
   /** `order-age`: seconds since submission. `step-late`: seconds after `completeBy`. */
   readonly seconds?: number;
-  /** The number of rules that caused it, each by raising or signaling: the `round` of their decision. */
+  /** The number of rules in a row that caused the event, each by raising or signaling: the `round` of their decision. */
   readonly round?: number;
 }
 

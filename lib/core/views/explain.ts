@@ -189,7 +189,7 @@ function stepText(
 
 const dayMs = 24 * 3_600_000;
 
-/** Returns "12:03:20", with its date if the day differs from today or `now` is missing. */
+/** Returns a time as "12:03:20", with its date if that is not today, or if `now` is missing. */
 function timeText(at: number, now: number | undefined): string {
   if (!Number.isFinite(at)) return 'some time';
   const text = `${new Date(at).toISOString().slice(0, 19)}Z`;
