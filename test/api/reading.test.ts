@@ -238,7 +238,7 @@ test('an order with paged-out journal shows the same steps and a history without
   );
 });
 
-test('the history shows an operator everything, and a client what concerns it', async () => {
+test('the history shows an operator everything, and a client the same lines without internals', async () => {
   const { ask, orderInError } = startApi();
   const orderId = await orderInError('k');
   await ask('POST', `/orders/${orderId}/instructions`, {

@@ -94,7 +94,7 @@ const good: readonly [string, string][] = [
   ['white space', ` \n\t${JSON.stringify(goodSubmission, null, 2)}\r\n`],
   ['a name that only looks forbidden', note('{"__proto":1,"toString":2,"hasOwnProperty":3}')],
 ];
-test('a body at the size limit is accepted', async () => {
+test('a body at a limit of depth, fields, entries or characters is accepted', async () => {
   const { ask } = startApi();
   for (const [why, text] of good) {
     const { status, json: answer } = await ask('POST', '/orders', { ...submission, headers: json({ 'idempotency-key': why }), text });

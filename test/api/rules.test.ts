@@ -78,7 +78,7 @@ test('a deleted rule no longer acts, its versions stay, and a new rule with its 
   );
 });
 
-test('F-140: a rule that does not fit the workflow is refused with the place and the column', async () => {
+test('F-140: a rule that does not fit the workflow is refused with the wrong field, and with the column in an expression', async () => {
   const api = startApi();
   const said = async (body: object) => {
     const { status, json } = await put(api, { ...declined, ...body });

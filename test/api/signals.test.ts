@@ -38,7 +38,7 @@ async function withOrder(change: Parameters<typeof startApi>[0] = {}) {
 }
 
 describe('a signal from outside', () => {
-  test('continues the step that waits for it with its payload; a secret in it is in no history', async () => {
+  test('continues the step that waits for it, which gets the payload; a secret in the payload is in no history', async () => {
     const { signal, answer, orderId, history, queues } = await withOrder();
     await answer('desk', filed);
     const { status, json, headers } = await signal('visa', visa);
@@ -153,7 +153,7 @@ describe('a signal from outside', () => {
     assert.equal((await signal('ticket', 1, { as: 'admin' })).status, 202);
   });
 
-  test('is refused beyond a hundred stored ones, until some are consumed', async () => {
+  test('is refused if the order already stores a hundred signals, until a step consumes one', async () => {
     const { signal, answer } = await withOrder();
     for (let count = 0; count < 100; count++) assert.equal((await signal('ticket', count)).status, 202);
     const { status, json } = await signal('ticket', 100);

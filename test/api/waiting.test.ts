@@ -114,7 +114,7 @@ test('a submission that is repeated does not wait: it gets the first answer, or 
   );
 });
 
-test('a preference that is not a number of seconds is ignored', async () => {
+test('a preference to wait that is not a number of seconds is ignored', async () => {
   const { post } = start();
   const { answer } = await post('k', 'wait=soon');
   assert.deepEqual([(await answer).status, applied((await answer).headers)], [202, null]);
@@ -135,7 +135,7 @@ test('the next call of a client with too many waiting calls does not wait: it ge
   assert.equal(applied((await next.answer).headers), 'wait=10', 'the slots are free again');
 });
 
-test('when a process ends during waiting calls, other calls can use their places after the longest possible wait', async () => {
+test('when a process ends during waiting calls, the places of those calls are free after the longest possible wait', async () => {
   const { submitOrder, read, clock, store } = start();
   const places = Array.from({ length: waitersMax.all }, () => ({ holder: 'gone', until: clock.now() + 30_000 }));
   await store.putDocument({ collection: 'WAITS', id: 'PLACES', rev: 1, content: { places } }, 0);

@@ -177,7 +177,7 @@ describe('an order whose agent cannot work', () => {
 });
 
 describe('the time limit of a whole order', () => {
-  test('is shown to clients and operators as endBy, and no deadline of a step is later', async () => {
+  test('is shown to clients and operators as endBy, the time by which the whole order must have ended', async () => {
     const { show, after } = await orderOf(sequence(desk.book({})));
     for (const as of ['acme', 'operator'] as const) assert.equal((await show(as)).endBy, after(3600), as);
   });
