@@ -18,7 +18,8 @@ export interface ForMany {
   readonly sameForAll?: true;
 }
 
-const finalHelp = 'do not ask; without it, this command asks, because it cannot be taken back, and a script is refused';
+const finalHelp =
+  'do not ask; without --yes, the command asks first, because the instruction cannot be taken back, and a script is refused';
 
 /** The fields of a filter, by the names that a person types. */
 const filterFields: { readonly [name: string]: string } = {

@@ -184,7 +184,7 @@ describe("W-05, F-155: the operator's work at the command line", () => {
 test('the help of an instruction says whether the command asks, and describes no data folder if --data has another meaning', async () => {
   const help = async (...command: readonly string[]) => (await redress([...command, '--help'])).out.replaceAll(/\s+/g, ' ');
   for (const kind of ['mark-compensated', 'cancel', 'skip', 'terminate'])
-    assert.match(await help('order', kind), /--yes do not ask; without it, this command asks/);
+    assert.match(await help('order', kind), /--yes do not ask; without --yes, the command asks first/);
   for (const kind of ['suspend', 'resubmit', 'replace-input']) assert.match(await help('order', kind), /--yes with --all: start without/);
   assert.match(await help('order', 'replace-input'), /where there is text now, it stays text/);
   assert.match(await help(), /1 refused, 2 wrong use, .* such as order watch, 1 has more meanings/);

@@ -37,7 +37,7 @@ export const audit: CliCommand<Options> = {
       .option('--target <id>', 'only entries about this order, channel, client, or dead letter as channel/id', textOption)
       .option('--since <time>', 'only entries from this time on: 2026-01-31T12:00:00Z', textOption)
       .option('--reads', 'also who has read which order; left out otherwise')
-      .option('--limit <number>', 'most entries', wholeOption(1, 100_000), 100),
+      .option('--limit <number>', 'list at most this many entries', wholeOption(1, 100_000), 100),
 
   async run(cli, { by, kind, target: given, since, reads, limit }) {
     const api = await cli.api('operator');

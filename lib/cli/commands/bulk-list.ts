@@ -10,7 +10,7 @@ import { outcomes } from '#roles/bulk/run';
 export const bulkList: CliCommand<{ limit: number }> = {
   name: 'bulk list',
   summary: 'List the bulk runs, newest first',
-  declare: (command) => command.option('--limit <number>', 'most runs', wholeOption(1, 10_000), 20),
+  declare: (command) => command.option('--limit <number>', 'list at most this many bulk runs', wholeOption(1, 10_000), 20),
 
   async run(cli, { limit }) {
     const items = await listed<BulkView>(await cli.api('viewer'), '/bulk', {}, limit);
@@ -55,7 +55,7 @@ export const bulkItems: CliCommand<{ outcome?: string; csv?: true; limit: number
       .argument('<id>', 'bulk run: bulk list shows them')
       .addOption(new Option('--outcome <outcome>', 'only orders with this outcome').choices([...outcomes, 'left']))
       .option('--csv', 'print CSV')
-      .option('--limit <number>', 'most orders', wholeOption(1, 100_000), 100_000),
+      .option('--limit <number>', 'list at most this many orders', wholeOption(1, 100_000), 100_000),
 
   async run(cli, { outcome, csv, limit }, [id = '']) {
     const items = await listed<ItemView>(await cli.api('viewer'), `${bulkPath(id)}/items`, { outcome }, limit);

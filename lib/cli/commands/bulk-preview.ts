@@ -43,14 +43,18 @@ export const bulkPreview: CliCommand<Options> = {
       .requiredOption('--reason <text>', 'why the orders get the instruction', textOption)
       .addOption(new Option('--state <state>', 'only orders in this state').choices(['Pending', 'Processing', 'Processed', 'Error']))
       .option('--workflow <name>', 'only orders of this workflow', textOption)
-      .option('--fingerprint <text>', 'only orders with this open exception: exception groups shows the fingerprints', textOption)
+      .option('--fingerprint <text>', 'only orders with an open exception of this fingerprint: exception groups shows it', textOption)
       .option('--fault <type>', 'only orders with this fault: CardDeclined', textOption)
       .option('--submitted-after <time>', 'only orders submitted after this time', textOption)
       .option('--submitted-before <time>', 'only orders submitted before this time', textOption)
       .option('--ids <id...>', 'only these orders')
       .option('--fields <json>', 'fields of the instruction: JSON such as {"answer": {"$cel": "order.sku"}}, @file, or @-', textOption)
       .option('--solution <id>', 'a solution in place of an instruction', textOption)
-      .option('--parameter <name=value>', 'a value for a place of the solution; {"$cel": "…"} is evaluated for each order', parameterOption)
+      .option(
+        '--parameter <name=value>',
+        'the value of a parameter of the solution; {"$cel": "…"} is evaluated for each order',
+        parameterOption,
+      )
       .option('--same-for-all', 'allow a literal value, which is then the same for each order')
       .option('--rate <number>', 'orders a second', wholeOption(1, 100), 10)
       .option('--canary <number>', 'pause after so many orders', wholeOption(1, 100_000))

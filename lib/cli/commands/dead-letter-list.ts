@@ -9,9 +9,9 @@ export const deadLetterList: CliCommand<MessageFilter & { limit: number }> = {
   name: 'dead-letter list',
   summary: 'List dead letters, oldest first',
   declare: (command) =>
-    declareFilter(command.argument('[channel]', 'an agent, submissions, wake-ups or workflows (all channels)')).option(
+    declareFilter(command.argument('[channel]', 'an agent, submissions, wake-ups or workflows; default: all channels')).option(
       '--limit <number>',
-      'most messages of each channel',
+      'list at most this many messages of each channel',
       wholeOption(1, 100_000),
       100,
     ),

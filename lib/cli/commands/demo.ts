@@ -9,7 +9,7 @@ export const demo: CliCommand<{ samples: string; wait: number }> = {
   declare: (command) =>
     command
       .option('--samples <folder>', 'folder with the orders: *.json', 'examples/orders/samples')
-      .option('--wait <seconds>', 'most time to wait until they end', secondsOption, 120),
+      .option('--wait <seconds>', 'the longest time to wait until the orders end', secondsOption, 120),
 
   run: (cli, { samples, wait }) => runDemo(cli, { samples, waitMs: wait * 1000 }),
 };

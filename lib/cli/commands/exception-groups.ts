@@ -23,7 +23,7 @@ export const exceptionGroups: CliCommand<{ since?: string; state?: string; limit
     command
       .option('--since <hour>', 'only exceptions from this whole hour on: 2026-01-31T12:00:00Z', textOption)
       .addOption(new Option('--state <state>', 'only groups with open exceptions, or without').choices(['open', 'handled']))
-      .option('--limit <number>', 'most groups', wholeOption(1, 10_000), 100),
+      .option('--limit <number>', 'list at most this many groups', wholeOption(1, 10_000), 100),
 
   async run(cli, { limit, since, state }) {
     const items = await listed<GroupView>(await cli.api('viewer'), '/exceptions/groups', { since, state }, limit);

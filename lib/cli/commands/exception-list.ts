@@ -50,7 +50,7 @@ export const exceptionList: CliCommand<Options> = {
         sinceOption(systemClock.now),
       )
       .option('--until <time>', 'only exceptions before this time', textOption)
-      .option('--limit <number>', 'most exceptions', wholeOption(1, 100_000), 100)
+      .option('--limit <number>', 'list at most this many exceptions', wholeOption(1, 100_000), 100)
       .option('--ids', 'print only the ids of the exceptions, one in a line'),
 
   async run(cli, { class: faultClass, type, workflow, step, fingerprint, state, tag, since, until, limit, ids }) {

@@ -15,7 +15,7 @@ export const orderDependents: CliCommand = {
   name: 'order dependents',
   summary: 'Show what depends on a step of an order, and which orders used what it wrote',
   declare: (command) =>
-    command.argument('<id>', 'order id, or its beginning').argument('[path]', 'path of the step, or its name (default: the whole order)'),
+    command.argument('<id>', 'order id, or its beginning').argument('[path]', 'path of the step, or its name; default: the whole order'),
 
   async run(cli, _, [id = '', path = 'order']) {
     const api = await cli.api('operator');

@@ -74,7 +74,7 @@ function effectOf(effect: string | undefined): string {
 
 const orderResumeAt = instructing({
   kind: 'resume-at',
-  summary: 'Go on at an earlier or later activity',
+  summary: 'Continue an order at an earlier or later activity',
   options: (command) =>
     command
       .requiredOption(
@@ -112,7 +112,7 @@ const orderRestart = instructing({
   options: (command) =>
     command
       .option('--data <json>', 'body of the new order: JSON, @file, or @- for standard input')
-      .option('--version <number>', 'version of its workflow', wholeOption(1, 1_000_000))
+      .option('--version <number>', 'version of the workflow for the new order', wholeOption(1, 1_000_000))
       .option('--undo-first', 'undo the whole order first')
       .option('--keep-effects', 'allow effects that stay, although the new order has them again'),
   fields: async ({ data, version, undoFirst, keepEffects }, terminal) => ({
@@ -130,10 +130,10 @@ const orderAmend = instructing({
     command
       .option('--end-by <time>', 'when the order must have ended: 2026-01-31T12:00:00Z', textOption)
       .option('--max-failures <number>', 'how often a step may be late', wholeOption(0, 1000))
-      .option('--path <path>', 'a retry, or an activity inside one', textOption)
-      .option('--retries <number>', 'further runs of that retry', wholeOption(0, 1000))
-      .option('--interval <seconds>', 'seconds between its runs', secondsOption)
-      .option('--set <name=json...>', 'variables')
+      .option('--path <path>', 'the retry to change, or an activity inside it', textOption)
+      .option('--retries <number>', 'further runs of the retry at --path', wholeOption(0, 1000))
+      .option('--interval <seconds>', 'seconds between the runs of that retry', secondsOption)
+      .option('--set <name=json...>', 'new values of variables: total=12')
       .option('--handle <fault=workflow...>', 'have a workflow handle faults of this type; after it, the failed step is requested again'),
   fields: ({ endBy, maxFailures, path, retries, interval, set, handle }) => ({
     ...(endBy === undefined ? {} : { endBy }),
@@ -151,7 +151,8 @@ const orderAmend = instructing({
 const orderMigrate = instructing({
   kind: 'migrate',
   summary: 'Move one order to another version',
-  options: (command) => command.requiredOption('--version <number>', 'version of its workflow', wholeOption(1, 1_000_000)),
+  options: (command) =>
+    command.requiredOption('--version <number>', 'version of the workflow to which the order moves', wholeOption(1, 1_000_000)),
   fields: ({ version }) => ({ version }),
 });
 

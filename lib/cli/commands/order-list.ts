@@ -53,7 +53,7 @@ export const orderList: CliCommand<Options> = {
         sinceOption(systemClock.now),
       )
       .option('--reference <text>', "only orders with this client's reference")
-      .option('--limit <number>', 'most orders to list', wholeOption(1, 100_000), 20)
+      .option('--limit <number>', 'list at most this many orders', wholeOption(1, 100_000), 20)
       .option('--all', 'list all orders')
       .option('--ids', 'print only the ids of the orders, one in a line')
       .addHelpText(

@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import type { CliCommand } from '#cli/command';
 import { spanOption, textOption } from '#cli/options';
 import { orderPath, resolveOrderId } from '#cli/orders';
@@ -8,6 +9,8 @@ interface LockView {
   readonly lockedUntil: string;
 }
 
+const fiveMinutesMs = 300_000;
+
 export const orderLock: CliCommand<{ reason: string; for: number }> = {
   name: 'order lock',
   summary: 'Lock an order, to work on it alone: nobody else changes it, and its deadlines stand still',
@@ -15,7 +18,11 @@ export const orderLock: CliCommand<{ reason: string; for: number }> = {
     command
       .argument('<id>', 'order id, or its beginning')
       .requiredOption('--reason <text>', 'why; kept in the history of the order', textOption)
-      .option('--for <span>', 'how long: 30s, 15m, at most 1h; the same command renews the lock', spanOption, 300_000),
+      .addOption(
+        new Option('--for <span>', 'how long: 30s, 15m, at most 1h; the same command renews the lock')
+          .argParser(spanOption)
+          .default(fiveMinutesMs, '5m'),
+      ),
 
   async run(cli, { reason, for: spanMs }, [id = '']) {
     const api = await cli.api('operator');

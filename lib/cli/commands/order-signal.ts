@@ -19,7 +19,7 @@ export const orderSignal: CliCommand<Options> = {
       .argument('<id>', 'order id, or its beginning')
       .argument('<name>', 'name of the signal')
       .allowExcessArguments()
-      .option('--data <json>', 'payload: JSON, @file, or @- for standard input (null)')
+      .option('--data <json>', 'payload: JSON, @file, or @- for standard input; default: null')
       .option('--key <key>', 'idempotency key; the same key again changes nothing more'),
 
   async run(cli, { data = 'null', key }, [id = '', name = '', ...payload]) {

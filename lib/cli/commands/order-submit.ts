@@ -24,7 +24,7 @@ export const orderSubmit: CliCommand<Options> = {
   declare: (command) =>
     command
       .argument('<file>', 'JSON file of the order or the whole submission, {"order": ...}; - for standard input')
-      .option('--key <key>', 'idempotency key; the same key again is the same order (a random key)')
+      .option('--key <key>', 'idempotency key; the same key again is the same order; default: a random key')
       .option('--client <id>', 'client to submit as (ignored with --token)', 'cli')
       .option('--workflow <name>', 'workflow of the order, such as fulfil-order; without it, the system takes its default workflow')
       .option('--reference <text>', "client's reference for the order")

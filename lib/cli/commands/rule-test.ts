@@ -30,7 +30,7 @@ const RuleFile = z.strictObject({
 /** Checks a rule against the workflows of an app, without a system. With a situation, it also prints what the rule decides. */
 export const ruleTest: CliCommand<Options> = {
   name: 'rule test',
-  summary: 'Check a rule against an app, without a system',
+  summary: 'Check a rule against an app, without a running system',
   declare: (command) =>
     command
       .argument('<file>', 'JSON file with the fields of the rule')

@@ -20,7 +20,7 @@ export const solutionRule: CliCommand<Options> = {
       .argument('<id>', 'solution id')
       .option(
         '--parameter <name=value>',
-        'a value for a place; {"$cel": "…"} is evaluated for each order; may be given again',
+        'the value of a parameter of the solution; {"$cel": "…"} is evaluated for each order; may be given again',
         parameterOption,
       )
       .option('--days <number>', 'back-test on the exceptions of the last days', wholeOption(1, backTestLimits.daysMax), 7),

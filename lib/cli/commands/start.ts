@@ -10,7 +10,7 @@ export const start: CliCommand<{ port?: number; data?: string; samples: boolean;
   summary: 'Run the whole system in this process',
   declare: (command) =>
     command
-      .argument('[app]', 'module with an app from defineApp as default export (the sample app)')
+      .argument('[app]', 'module with an app from defineApp as default export; default: the sample app')
       .option('--port <port>', 'port to listen on (PORT, else 3000)', wholeOption(0, 65_535))
       .option('--no-samples', 'do not submit sample orders on the first start')
       .option('--quiet', 'print no lines about orders'),

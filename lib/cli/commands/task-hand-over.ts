@@ -14,8 +14,8 @@ export const taskHandOver: CliCommand<Options> = {
   summary: 'Release or assign all tasks that you have claimed',
   declare: (command) =>
     command
-      .option('--text <text>', 'a comment on each of them', textOption)
-      .option('--group <name>', 'the group that goes on with them (default: each task keeps its group)', textOption),
+      .option('--text <text>', 'a comment on each of the tasks', textOption)
+      .option('--group <name>', 'the group that continues with the tasks; default: each task keeps its group', textOption),
 
   async run(cli, { text, group }) {
     const api = await cli.api('operator');

@@ -26,14 +26,14 @@ export const taskList: CliCommand<Options> = {
     command
       .addOption(new Option('--state <state>', 'default: open and claimed').choices(taskStates))
       .option('--mine', 'only tasks that you have claimed')
-      .option('--assignee <sub>', 'only tasks of this person; none: of nobody', textOption)
+      .option('--assignee <sub>', 'only tasks that this person has claimed; none: tasks that nobody has claimed', textOption)
       .option('--group <name>', 'only tasks of this group; mine: of the groups in your token', textOption)
       .option('--workflow <name>', 'only tasks of this workflow', textOption)
       .addOption(new Option('--kind <kind>', 'only tasks of this kind').choices(taskKinds))
       .option('--fingerprint <text>', 'only tasks of exceptions with this fingerprint', textOption)
       .option('--order <id>', 'only tasks of this order: its id, or the beginning of it', textOption)
       .option('--overdue', 'only tasks whose time is over')
-      .option('--limit <number>', 'most tasks', wholeOption(1, 100_000), 100),
+      .option('--limit <number>', 'list at most this many tasks', wholeOption(1, 100_000), 100),
 
   async run(cli, { limit, order, overdue, mine, assignee, state, group, workflow, kind, fingerprint }) {
     const person = mine ? 'me' : assignee;

@@ -26,7 +26,7 @@ export const taskResolve: CliCommand<Options> = {
       .option('--reason <text>', reasonHelp, textOption)
       .option('--fields <json>', 'fields of the instruction, as listed below: JSON, @file, or @- for standard input', textOption)
       .option('--solution <id>', 'a solution in place of an instruction; task show suggests some', textOption)
-      .option('--parameter <name=value>', 'a value for a place of the solution; may be given again', parameterOption)
+      .option('--parameter <name=value>', 'the value of a parameter of the solution; may be given again', parameterOption)
       .option('--save-as <name>', 'keep the instruction as a solution, without the values of this order', textOption)
       .option('--applies-when <cel>', 'the tasks for which the kept solution is suggested: exception.type == "CardDeclined"', textOption)
       .option('--dry-run', 'show the check without changing anything')

@@ -17,7 +17,7 @@ export const token: CliCommand<{ role: Role; client?: string; expires: number; s
     command
       .addOption(new Option('--role <role>', 'role of the bearer').choices(roles).makeOptionMandatory())
       .option('--client <id>', 'client to submit orders as; required for the role client')
-      .option('--subject <name>', 'name of the bearer in histories (the client or the role)')
+      .option('--subject <name>', 'name of the bearer in histories; default: the client or the role')
       .addOption(new Option('--groups <names>', 'groups of the bearer, separated by commas: claims,night-shift').argParser(groupsOption))
       .addOption(
         new Option('--expires <span>', 'lifetime of the token, at most 7d: 30s, 15m, 12h')
