@@ -95,8 +95,7 @@ export function createAgent(
     const { deadline, heartbeat } = work;
     try {
       const result = !guard.isClosed && (await guard.isShut(calledFor(work))) ? busy : await execute(work, tools);
-      // The agent does not reply after the deadline: a later attempt may have begun by now, and only the reply of that attempt counts
-      // (SAS).
+      // The agent does not reply after the deadline (SAS): a later attempt may have begun, and then only the reply of that attempt counts.
       if (deadline.isOver()) {
         telemetry.count('expired');
         telemetry.log('info', 'stopped expired request without a reply', { orderId, requestId, agent: name });

@@ -18,7 +18,7 @@ const quarterMs = 900_000;
 /** The largest number of days that are read for one page of entries. A day without entries costs one read, too. */
 const daysMax = 60;
 const readAtOnce = 100;
-/** Reads of people that this process knows to be in the audit, so that a polling console costs no writes. */
+/** A process remembers at most this many reads of people that are in the audit, so that a polling console costs no writes. */
 const knownReadsMax = 2000;
 
 /** Creates the audit in documents of the store. Each entry is also a line of the log, at every log level. */

@@ -23,7 +23,10 @@ interface Ports extends LogPorts {
   readonly store: Pick<Documents, 'documents' | 'listed' | 'putDocument'>;
 }
 
-/** A day is closed this long after its end, because an API call may still write an entry of it. No call takes a tenth of this time. */
+/**
+ * A digest is written this long after the end of its day, because an API call may still write an entry of that day. No call takes a tenth
+ * of this time.
+ */
 const closedAfterMs = 3_600_000;
 /** The largest number of days whose digests one call of the function writes. */
 const daysMax = 60;

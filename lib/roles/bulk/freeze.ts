@@ -25,7 +25,7 @@ export function openCauseOf({ open = [] }: Pick<StateHead, 'open'>): number {
   return (error ?? open.at(-1))?.seq ?? 0;
 }
 
-/** Calls `take` with the orders of a filter, page by page, until it returns false. An order may come twice. */
+/** Calls `take` with the orders of a filter, page by page, until `take` returns false. An order may come twice. */
 export async function eachMatch(filter: BulkFilter, ports: Ports, take: (orders: readonly OrderOfSet[]) => Promise<boolean> | boolean) {
   if (filter.ids) return eachOf(filter.ids, filter, ports, take);
   if (filter.fingerprint !== undefined) return eachAlike(filter.fingerprint, filter, ports, take);
@@ -87,7 +87,7 @@ function fits(head: StateHead, { state, workflow, fault, submittedAfter, submitt
   );
 }
 
-/** Returns the orders of a filter, in the order of their ids; undefined if there are more than a run may have. */
+/** Returns the orders of a filter, sorted by id; undefined if there are more than a run may have. `beat`: called between the reads. */
 export async function matchesOf(
   filter: BulkFilter,
   ports: Ports,

@@ -19,7 +19,9 @@ export class Pace {
     this.next = clock.now();
   }
 
-  /** Starts the work of each item, in order and at the rate. After an error it starts no more, and awaits the work that it has started. */
+  /**
+   * Starts the work of each item, in sequence and at the rate. After an error it starts no more, and awaits the work that it has started.
+   */
   async each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
     const running = new Set<Promise<void>>();
     const all: Promise<void>[] = [];

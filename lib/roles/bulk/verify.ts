@@ -56,7 +56,7 @@ async function read(orderId: string, ports: Ports): Promise<Found> {
   return { loaded, head: loaded?.record ?? (await ports.store.head(orderId).catch(() => 'unreadable' as const)) };
 }
 
-/** Judges an order that has ended by its end, if damage has taken the lines of its journal that would tell more. */
+/** Judges a finished order by its outcome, if damage has taken the lines of its journal that would tell more. */
 function orByEnd(verdict: Verdict, { kind }: AppliedOrder, { outcome }: Pick<StateHead, 'outcome'>): Verdict {
   const byEnd = verdict === 'running' && outcome !== null ? judgeEnd({ kind }, outcome) : undefined;
   return byEnd ? verdictOfRun(byEnd) : verdict;

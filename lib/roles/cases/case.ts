@@ -15,7 +15,7 @@ export const caseVersion = 1;
 export type CaseOrder = Pick<OrderRecord, 'orderId' | 'client' | 'reference' | 'workflow' | 'body' | 'submittedAt' | 'firstGeneration'> &
   Pick<OrderRecord, 'restartedFrom' | 'handles' | 'caller'>;
 
-/** The attributes of the stored head of an order that tell how it stands, and the settings that it keeps. */
+/** The attributes of the stored head of an order that tell how the order stands, and the settings that the order keeps. */
 export type CaseHead = Pick<StateHead, (typeof headFields)[number]>;
 
 const headFields = [
@@ -60,7 +60,7 @@ export interface OrderCase {
   readonly rules: readonly Rule[];
   /** The state of the instance; null if it cannot be read. */
   readonly state: State | null;
-  /** The journal from its first line, with the event that each line comes from. */
+  /** The journal from its first line, with the event that each line follows from. */
   readonly journal: readonly StoredEntry[];
 }
 

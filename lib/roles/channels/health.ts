@@ -26,7 +26,7 @@ export interface ChannelHealthOptions {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly policies?: ChannelPolicies | undefined;
-  /** Absent if this process itself passes messages to the functions. */
+  /** Absent if this process itself passes the messages of the queues to the functions. */
   readonly consumers?: Consumers | undefined;
 }
 

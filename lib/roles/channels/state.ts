@@ -154,7 +154,7 @@ export type ChangeOutcome =
 export type Beside = (before: ChannelState | undefined) => readonly Document[];
 
 /**
- * Applies `change` to the current state and writes the result, unless it is undefined. After a lost race it tries again. The
+ * Applies `change` to the current state and writes the result, unless `change` returns undefined. After a lost race it tries again. The
  * register lists a channel before the channel is closed, so that no host can miss the closing.
  */
 export async function changeChannelState(

@@ -100,7 +100,7 @@ export function createChildOrders(options: ChildOrdersOptions): ChildOrders {
     } catch (error) {
       if (!(error instanceof UnreadableRecordError)) throw error;
       const { orderId, newerUntil = 0 } = error;
-      // A newer release or app wrote the record. Until this time, the message is left to a process that can read the record.
+      // A newer release or app wrote the record. Until `newerUntil`, the message is left to a process that can read the record.
       if (newerUntil > clock.now()) throw new NewerMessageError(error.message);
       await scheduler.accept(orderId, [{ id: `unreadable@${orderId}`, type: 'wake-up' }], []);
       if (message.type === 'request' && message.operation !== 'undo') await reportLostReply(message, orderId);

@@ -39,7 +39,7 @@ const changedFrom = (recorded: Document, definition: WorkflowDefinition): Change
   return { definition, place, recorded };
 };
 
-/** Returns the workflows that differ from their record, and those without one. It reads one document per workflow and writes none. */
+/** Returns the workflows that differ from their record, and those without a record. It reads one document per workflow and writes none. */
 export async function compareDefinitions(
   workflows: readonly WorkflowDefinition[],
   { document }: Pick<Ports, 'document'>,
@@ -56,7 +56,7 @@ export async function compareDefinitions(
 
 /**
  * Records new versions of workflows and compares the others with their records. With `mayReplace`, a changed version replaces its
- * record if no order under way needs the former one. Returns one line for each replaced version.
+ * record if no order under way needs the former definition. Returns one line for each replaced version.
  *
  * @throws SetupError that names every changed version, its first difference, and the remedy.
  */

@@ -18,8 +18,8 @@ export interface ClientOrdersPorts {
 }
 
 /**
- * Returns the access to the orders of one client. `origin` names the message: if it is handled again, its signals and cancellations count
- * once.
+ * Returns the access to the orders of one client. `origin` names the message: if the message is handled again, its signals and
+ * cancellations count once.
  */
 export function clientOrders(client: string, origin: string, ports: ClientOrdersPorts): ClientOrders {
   async function own(orderId: string): Promise<Loaded | undefined> {

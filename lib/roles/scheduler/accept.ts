@@ -23,7 +23,8 @@ interface AcceptTools {
 /**
  * Applies messages for one order in one write. `again`: the messages as they were received. They are requeued after too many lost races,
  * if the store lacks capacity, and while another host holds the lease. They are kept while a person has locked the order.
- * If it rejects, the messages must be redelivered. Rejects with NewerMessageError when only a newer app or release can read the order.
+ * If `accept` rejects, the messages must be redelivered. Rejects with NewerMessageError when only a newer app or release can read the
+ * order.
  */
 export type Accept = (orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]) => Promise<void>;
 

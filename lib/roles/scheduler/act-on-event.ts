@@ -100,7 +100,8 @@ function acted(draft: Draft, acting: Acting): Draft {
 }
 
 /**
- * Raises a fault at the step of the event, whose handlers come first; if it is not open, reports the fault. A stopped order gets a task.
+ * Raises a fault at the step of the event, whose handlers come first; if that step is not open, reports the fault. An order that is not
+ * running, or is being ended or suspended, gets a task instead.
  */
 function raised(draft: Draft, acting: Acting, fault: Fault, toPerson: boolean): Draft {
   const { decision, path } = acting;

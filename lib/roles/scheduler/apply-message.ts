@@ -76,8 +76,8 @@ function appliedMessage(draft: Draft, message: Incoming): Draft {
 }
 
 /**
- * Applies a signal. Unlike an instruction, it leaves an order in Error there; the order keeps the signal. A signal that the order cannot
- * keep changes nothing: it does not even claim the order.
+ * Applies a signal. Unlike an instruction, it does not take an order out of Error; the order keeps the signal. A signal that the order
+ * cannot keep changes nothing: it does not even claim the order.
  */
 function signal(draft: Draft, { name, payload }: Signal, key: string | undefined): Draft {
   const keyed = { ...draft, instance: withKey(draft.instance, key) };
@@ -88,7 +88,8 @@ function signal(draft: Draft, { name, payload }: Signal, key: string | undefined
 }
 
 /**
- * A task keeps the content of an instruction up to this size; of a larger one, only the kind, because the outbox of the record holds a copy.
+ * A task keeps the content of an instruction up to this size; of a larger one, only the kind, because the outbox of the record holds a
+ * copy.
  */
 const saidBytesMax = 2048;
 

@@ -215,7 +215,7 @@ function stillPutOff(putOff: DueFor['putOff'], now: number): Pick<DueFor, 'putOf
 /** The kinds of deadlines that the supervisor may put off. */
 const mayBePutOff: ReadonlySet<DueFor['kind']> = new Set(['step', 'claim']);
 
-/** Whether one deadline comes before another. At the same time, the one with more failures comes first. */
+/** Whether one deadline comes before another. If both have the same time, the deadline with more failures comes first. */
 const isBefore = (one: Deadline, other: Deadline): boolean =>
   one.at === other.at ? (one.for.failures ?? 0) > (other.for.failures ?? 0) : one.at < other.at;
 

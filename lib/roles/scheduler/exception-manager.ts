@@ -55,7 +55,7 @@ export function handleByRule(draft: Draft, decision: Decision): Draft {
   return handled(acted.draft, found, { by: 'rule', id: decision.ruleId, control: acted.control, at: draft.now });
 }
 
-/** The exception from which a rule raised the present one. `round`: the number of rules in a row that have led to it. */
+/** The exception from which a rule raised the present one. `round`: the number of rules in a row that have led to the present one. */
 interface Origin {
   readonly round: number;
   readonly causedBy?: string;
@@ -155,7 +155,7 @@ function eventOf({ loaded: { program } }: Draft, exception: ExceptionRecord, { f
   };
 }
 
-/** Records an exception that a rule has handled. If the supervisor has put the order into Error, it leaves Error. */
+/** Records an exception that a rule has handled. If the supervisor has put the order into Error, the order leaves Error. */
 function handled(draft: Draft, { cause, exception, open }: Detected, handling: Handling): Draft {
   const freed = draft.record.processState === 'Error' ? patchRecord(draft, { processState: 'Processing', fault: null }) : draft;
   if (open) return closeCause(freed, open, handling);

@@ -32,7 +32,7 @@ export async function keepWhileLocked(ports: Ports, orderId: string, messages: r
   }
 }
 
-/** Stores a message under an id of its own: another host may send and remove an equal one at the same moment. */
+/** Stores a message under an id of its own: another host may send and remove an equal message at the same moment. */
 async function keep(store: Documents, orderId: string, { delayMs: _, ...message }: Outgoing, now: number): Promise<void> {
   for (let keptAt = now; ; keptAt++) {
     const id = hash('sha256', JSON.stringify([message.queue, message.body, keptAt]), 'base64url');
@@ -50,8 +50,8 @@ export async function sendKept(ports: Ports, orderId: string, before: Instance, 
 }
 
 /**
- * Sends all kept messages to their queues, and forgets them. If it rejects or crashes, some are sent twice. Stops at a new lock: the
- * scheduler would only keep the messages again. They are sent when that lock ends.
+ * Sends all kept messages to their queues, and forgets them. If the function rejects or the process crashes, some are sent twice. Stops at
+ * a new lock: the scheduler would only keep the messages again. They are sent when that lock ends.
  */
 async function drain({ store, queues }: Ports, orderId: string): Promise<void> {
   for (;;) {

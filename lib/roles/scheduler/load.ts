@@ -25,7 +25,7 @@ export async function loadOrder(orderId: string, { store, definitions }: LoadPor
   return { program, order: found.order, record: found.state, instance };
 }
 
-/** Returns the program of an order; throws UnreadableRecordError if the app lacks it, or has another one under its version. */
+/** Returns the program of an order; throws UnreadableRecordError if the app lacks it, or has another program under its version. */
 export function programFor(orderId: string, record: StateRecord, definitions: Definitions): Program {
   const program = definitions.programOf(record);
   if (program) return program;

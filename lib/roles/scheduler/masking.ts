@@ -5,8 +5,8 @@ import { dependentsOf } from '#core/recovery/dependents';
 import { addFacts, type Draft } from './draft.ts';
 
 /**
- * Notes the fault of a step that a recovery has canceled (F-149). It leads to no exception: the step is undone, or runs again after the
- * recovery, and then its faults count.
+ * Notes the fault of a step that a recovery has canceled (F-149). The fault leads to no exception: the step is undone, or runs again after
+ * the recovery, and then its faults count.
  */
 export function noteMasked(before: Draft, after: Draft, requestId: string, fault: Fault | undefined): Draft {
   const { activities, recovering } = before.instance.state;

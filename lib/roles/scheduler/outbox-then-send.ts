@@ -15,7 +15,7 @@ type Requests = Pick<PlannedWrite, 'requests' | 'cancels' | 'wakeUps'>;
 
 /**
  * Stores announcements and status messages in the record's outbox, and sends them after the write, before the requests. The next
- * write sends what could not be sent. It removes an entry if the reply to a later request proves that the entry was sent.
+ * write sends what could not be sent. That write also removes an entry if the reply to a later request proves that the entry was sent.
  */
 export function outboxThenSend(ports: SendingPorts): Sending {
   const { store, queues, clock } = ports;

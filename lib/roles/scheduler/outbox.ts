@@ -41,7 +41,7 @@ export async function sendEntries(
   return acknowledged;
 }
 
-/** Stores what the entries say about causes, in order up to the first failure: a task cannot be resolved before it is opened. */
+/** Stores what the entries say about causes, in sequence up to the first failure: a task cannot be resolved before it is opened. */
 async function storeCauses(
   entries: readonly OutboxEntry[],
   store: Documents & Tallies,
@@ -89,7 +89,7 @@ async function publishAll(entries: readonly OutboxEntry[], publisher: Publisher)
   }
 }
 
-/** Sends status messages in order up to the first failure: a client must not receive the end before the beginning. */
+/** Sends status messages in sequence up to the first failure: a client must not receive the end before the beginning. */
 async function sendStatuses(entries: readonly OutboxEntry[], queues: Pick<Queues, 'send'>): Promise<readonly string[]> {
   const sent: string[] = [];
   for (const entry of entries) {

@@ -111,7 +111,7 @@ function stuckUndosOf(draft: Draft): readonly Cause[] {
   const { program } = draft.loaded;
   const { state } = draft.instance;
   return Object.entries(state.activities).flatMap(([path, { marked }]) =>
-    // A person has done an undo that is marked, although it ends only when the order goes on.
+    // An undo that a person has marked as done needs nobody, although it closes only when the order goes on.
     !marked && stepAt(program, state, path)?.reminders
       ? [{ ...causeOf(draft, `undo/${path}`, undoFaultOf(draft, path)), isUndo: true }]
       : [],

@@ -58,7 +58,7 @@ export function recordEvent(draft: Draft, { event, before, facts, budget }: Appl
   return { ...draft, instance: first ? withEvent(draft.instance, facts.length, recorded) : withFurther(draft, recorded) };
 }
 
-/** Adds an event to the first of its facts, which are the last lines. */
+/** Adds an event to the line of its first fact. The lines of its facts are the last ones of the journal. */
 function withEvent(instance: Instance, facts: number, event: RecordedEvent): Instance {
   const at = instance.tail.length - facts;
   return { ...instance, tail: instance.tail.map((line, index) => (index === at ? { ...line, event } : line)) };
@@ -72,7 +72,7 @@ function withFurther(draft: Draft, event: RecordedEvent): Instance {
   return { ...instance, tail: [...instance.tail.slice(0, -1), { ...last, further: [...further, timed] }] };
 }
 
-/** Returns the last line of this write. If it has none, it gets one. */
+/** Returns the last line of this write. If the write has no line, it gets the line `StateChanged`. */
 function lastLine({ instance, loaded, now }: Draft) {
   const isNew = instance.seq > loaded.instance.seq;
   const lined = isNew ? instance : journal(instance, [{ type: 'StateChanged' }], now);

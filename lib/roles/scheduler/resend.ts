@@ -3,7 +3,7 @@ import { isRemote } from '#core/definition/definition';
 import { inputOf, nodeAt, stepAt } from '#core/definition/program';
 import type { Loaded } from './types.ts';
 
-/** Rebuilds the requests of the last write from the state. Its host may have crashed before it sent them. */
+/** Rebuilds the requests of the last write from the state. The host of that write may have crashed before it sent them. */
 export function outstandingRequests({ program, order, record, instance }: Loaded): readonly RequestCommand[] {
   const { orderId, body } = order;
   return instance.lastRequested.flatMap((path): RequestCommand[] => {

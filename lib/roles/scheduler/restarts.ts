@@ -28,7 +28,7 @@ export function noteRestart(draft: Draft, instruction: Instruction): Draft {
   return restarting.record.processState === 'Processed' ? addToOutbox(restarting, restartOf(restarting)) : restarting;
 }
 
-/** Returns the message that begins the order which replaces this one, now that this one is at its end. */
+/** Returns the message that begins the order which replaces this finished one; none if no order replaces it. */
 export const restartOf = ({ record: { orderId, restartedAs } }: Draft): readonly OutboxEntry[] =>
   restartedAs === undefined
     ? []

@@ -32,7 +32,7 @@ export function valuesAt(
   };
 }
 
-/** Returns the steps that constraints are about, with the inputs that they have now. A person may have replaced an input. */
+/** Returns the steps that constraints are about, with the inputs that these steps have now. A person may have replaced an input. */
 export function stepsAt(draft: Pick<Draft, 'loaded' | 'instance'>, paths: readonly string[]): { readonly [path: string]: Json } {
   const { loaded, instance } = draft;
   return Object.fromEntries(

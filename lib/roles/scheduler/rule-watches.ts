@@ -10,7 +10,7 @@ export interface RuleWatch extends Watch {
   readonly since: number;
 }
 
-/** One order has at most this many watches. Above that, the oldest one is dropped without a verdict. */
+/** One order has at most this many watches. Above that, the oldest watch is dropped without a verdict. */
 const watchesMax = 8;
 
 /** Watches what becomes of an action that a rule is about to carry out. */

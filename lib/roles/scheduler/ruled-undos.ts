@@ -11,7 +11,7 @@ import { type Happened, stepOf } from './rule-events.ts';
 import { outputsIn, valuesAt } from './rule-values.ts';
 import { wholeJournal } from './step-report.ts';
 
-/** Tells the order which undos rules give to its steps, if they have changed since its last write. */
+/** Tells the order which undos rules give to its steps, if these undos have changed since the last write of the order. */
 export function ruleUndos(draft: Draft): Draft {
   const { settings, record, instance } = draft;
   if (!settings.rules || instance.state.phase === 'closed') return draft;

@@ -51,14 +51,16 @@ export interface SchedulerOptions {
 
 /** The rules as the scheduler needs them. */
 export interface SchedulerRules extends Pick<Rules, 'current'> {
-  /** Adds to the figures of rules what they did in a write, once it is stored. */
+  /** Adds to the figures of rules what they did in a write, once the write is stored. */
   readonly count: (order: RuledOrder, use: RuleUse) => Promise<void>;
 }
 
 /** Applies messages to an order: saves the new state in one conditional write, then sends the resulting messages. */
 export interface Scheduler {
   readonly accept: Accept;
-  /** Creates an order in one write. `claim`: that write claims it. `preventStart`: that write cancels it before it begins. */
+  /**
+   * Creates an order in one write. `claim`: the write also claims the order. `preventStart`: the write also cancels it before it begins.
+   */
   create(
     order: OrderRecord,
     options: { readonly claim: boolean; readonly preventStart?: true } & Pinned & Inherited,

@@ -42,6 +42,6 @@ export const portsFor = <P extends Pick<SendingPorts, 'queues'>>(ports: P, { ord
   reference,
 });
 
-/** Returns the entries of the record that no taken reply proves: entries are sent before the requests of their write. */
+/** Returns the outbox entries that no applied reply proves to be sent: entries are sent before the requests of their write. */
 export const openEntries = ({ record: { outbox } }: Loaded, { taken }: PlannedWrite): readonly OutboxEntry[] =>
   outbox.filter(({ unproven, provenBy = [] }) => unproven || !provenBy.some((requestId) => taken.includes(requestId)));

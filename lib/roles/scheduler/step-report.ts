@@ -58,7 +58,7 @@ export function storedJournal(pages: readonly Page[], tail: readonly StoredEntry
 }
 
 /**
- * Returns the progress of each step in the order of the definition, from the journal and the state. Includes steps that
+ * Returns the progress of each step in the sequence of the definition, from the journal and the state. Includes steps that
  * have not started; a step in a loop is listed once for each turn.
  */
 export const stepsOf = (program: Program, journal: readonly JournalEntry[], state: State | undefined): readonly StepReport[] =>

@@ -13,7 +13,7 @@ export interface TaskWatch extends Watch {
   readonly since: number;
 }
 
-/** One order has at most this many watches. Above that, the oldest one is dropped with the verdict `void`. */
+/** One order has at most this many watches. Above that, the oldest watch is dropped with the verdict `void`. */
 const watchesMax = 8;
 
 /** Watches what becomes of the instruction that closes a cause. `before`: the cause as it was. */

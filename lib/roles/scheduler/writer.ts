@@ -130,7 +130,7 @@ export function createWriter(options: WriterOptions): Writer {
 
 /**
  * Ends a lock whose time is over, in a separate write before the messages that came during it are sent. Clocks differ: a host whose clock
- * is behind may still keep a message, and finds out by this write that it must send the message. `lost`: the write must be planned again.
+ * is behind may still keep a message. That host then reads this write, and sends the message. `lost`: the write must be planned again.
  */
 async function endLock(options: WriterOptions, { record, instance }: Loaded, planned: PlannedWrite): Promise<'lost' | undefined> {
   const { store } = options;
