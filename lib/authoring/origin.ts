@@ -12,7 +12,7 @@ export interface Origin {
 /** The steps made so far by the function that is being recorded; undefined outside of a recording. */
 let made: Origin[] | undefined;
 
-/** Adds to a shape the call that made it, and counts that as a made step. A variant of a step keeps its origin and counts once. */
+/** Adds to a shape the call that made it, and notes that call in `made`. A variant of a step keeps its origin, and is not noted again. */
 export function withOrigin<S extends { readonly name: string }>(shape: S): S {
   if (originOf(shape)) return shape;
   const noted = withPlace(shape);

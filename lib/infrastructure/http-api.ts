@@ -62,7 +62,7 @@ const accessLine = {
   ms: '$context.responseLatency',
   error: '$context.integrationErrorMessage',
 };
-/** The access log line of a REST API, which names its integration error otherwise and tells why the firewall refused a call. */
+/** The access log line of a REST API: another variable has its integration error, and `refusal` tells why the firewall refused a call. */
 const restAccessLine = { ...accessLine, error: '$context.integration.error', refusal: '$context.waf.error' };
 const callerFields = { sub: '$context.authorizer.claims.sub', refusal: '$context.authorizer.error' };
 
