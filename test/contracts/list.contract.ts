@@ -9,7 +9,7 @@ import { listOf } from '../support/workflows.ts';
 import { contractTest } from './contract-test.ts';
 import { oneOfEach } from './list-filters.ts';
 
-/** Number of orders that the store `few` examines for one page; other stores read as many at a time. */
+/** The number of orders that the store `few` examines for one page. */
 export const fewLooked = 5;
 
 interface Opened {

@@ -342,7 +342,7 @@ export function channelContract(name: string, open: OpenChannels): void {
 
 /** The promises of a channel with fair turns for each group; no emulator of SQS has them. */
 export function fairChannelContract(name: string, open: OpenChannels): void {
-  test(`${name}: X-46: a client that sends a hundred times as much does not make other clients wait for all its messages`, async () => {
+  test(`${name}: X-46: a client that sends a hundred times as many messages as others does not make them wait for all its messages`, async () => {
     const { queues, clock, close } = await open(() => undefined);
     const ofNoisy = listOf(1000, (index): Outgoing => ({ queue: 'q', body: `noisy ${index}`, group: 'noisy' }));
     const quiet = listOf(10, (index) => `quiet ${index}`);
@@ -359,7 +359,7 @@ export function fairChannelContract(name: string, open: OpenChannels): void {
     await close();
   });
 
-  test(`${name}: X-46: groups take turns, and within a group the message that has waited longest comes first`, async () => {
+  test(`${name}: X-46: groups of messages take turns, and within a group the message that has waited longest comes first`, async () => {
     const { queues, clock, close } = await open(() => undefined);
     for (const body of ['a1', 'a2', 'a3', 'b1', 'b2', '1', 'c1']) {
       await queues.send([{ queue: 'q', body, ...(body === '1' ? {} : { group: body.slice(0, 1) }) }]);

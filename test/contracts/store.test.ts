@@ -42,7 +42,7 @@ function openInMemory(writesAndSendsAtomically: boolean): OpenStore {
   };
 }
 
-/** Two connections stand for two processes. */
+/** The two connections act as those of two processes. */
 function openInFile(): OpenStore {
   const folder = temporaryFolder();
   const clock = manualClock();

@@ -15,13 +15,13 @@ const arrives = given(papers).comes({ pages: 2 });
 
 describe('a claim, rehearsed', () => {
   for (const [version, workflow] of [claimCase1, claimCase2].entries())
-    test(`F-14: version ${version + 1} asks the group, waits for the papers, ships, and ends with an output`, () => {
+    test(`F-14: version ${version + 1} of the workflow asks the group, waits for the papers, ships, and ends with an output`, () => {
       const run = rehearse(workflow, sample('ok'), arrives, assessed);
       assert.equal(run.outcome, 'completed', run.story());
       assert.partialDeepStrictEqual(run.output, { shipmentId: 'shipmentId', total: 1500 });
     });
 
-  test('version 2 tells the customer after the shipment, not in parallel with it', () => {
+  test('version 2 of the workflow tells the customer after the shipment, not in parallel with it', () => {
     const slow = given(carrier.ship).takes(5);
     const story = (workflow: typeof claimCase1) => rehearse(workflow, sample('ok'), arrives, assessed, slow).story();
     assert.match(story(claimCase1), /customer\.tell ok, carrier\.ship ok/);

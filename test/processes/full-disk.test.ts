@@ -39,7 +39,7 @@ test('X-49, S9, S22: a full disk refuses orders without lasting damage: with fre
 });
 
 for (const writesAndSendsAtomically of [true, false]) {
-  test(`F-159, X-49: a journal page that does not fit on the disk is not lost, because its write fails with it (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (t) => {
+  test(`F-159, X-49: a journal page that does not fit on the disk is not lost, because the write of its order fails, too (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (t) => {
     const system = await start(
       t,
       appOf((step) => sequence(...Array.from({ length: 12 }, (_, index) => step(`step-${index}`)))),

@@ -130,7 +130,7 @@ for (const [name, message, fatal] of [
   ['UnrecognizedClientException', 'The security token is invalid', true],
   ['AccessDeniedException', 'not authorized to perform: kms:Decrypt', false],
 ] as const) {
-  test(`X-50: "${message}" ${fatal ? 'needs an operator' : 'is temporary, since keys are rotated without a restart'}`, async () => {
+  test(`X-50: the error "${message}" ${fatal ? 'needs an operator' : 'is temporary, since keys are rotated without a restart'}`, async () => {
     const { store, dynamodb } = await open();
     interfere(dynamodb, 'GetItem', () => Promise.reject(Object.assign(named(name, 400), { message })));
     await assert.rejects(store.head('o1'), isUnavailable(fatal));

@@ -96,7 +96,7 @@ test("a query for a client's reference does not search the orders in Error", asy
 });
 
 for (const way of ['update', 'patch'] as const) {
-  test(`an order that enters or leaves Error by ${way} costs one index write, and other writes cost none`, async () => {
+  test(`an order that enters or leaves Error by the write "${way}" costs one index write, and other writes cost none`, async () => {
     const { store, meter } = await open();
     let last = await put(store, 'o1');
     const indexWrites: number[] = [];
