@@ -57,7 +57,7 @@ const wrong: readonly (readonly [what: string, expression: string, message: stri
   [
     'a field that may be missing',
     'order.note',
-    'warning "note" may be missing, and then this fails. Give a default: in CEL orElse(order.?note, …), in TypeScript orElse(order.note, …).\n  order.note\n        ^',
+    'warning "note" may be missing, and then the expression fails. Give a default: in CEL orElse(order.?note, …), in TypeScript orElse(order.note, …).\n  order.note\n        ^',
   ],
   [
     'a field that an open schema does not mention',

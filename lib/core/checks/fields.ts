@@ -30,7 +30,7 @@ export function typeOfField({ of, holder, name, position, isTested }: FieldRead,
   if (found.length === 0) return notFound(objects, { holder, name, position }, say);
   if (found.every(({ required }) => !required) && !isTested())
     say(
-      `"${name}" may be missing, and then this fails. Give a default: ` +
+      `"${name}" may be missing, and then the expression fails. Give a default: ` +
         `in CEL orElse(${holder()}${path('?', name)}, …), in TypeScript orElse(${holder()}${path('', name)}, …).`,
       position,
       'warning',

@@ -10,7 +10,7 @@ const programmingErrors: ReadonlySet<string> = new Set([
   'ZodError',
 ]);
 
-/** Causes with which `fetch` rejects a URL that it can never request. */
+/** Messages of the cause when `fetch` rejects a URL that it can never request. */
 const unusableUrl: ReadonlySet<string> = new Set(['unknown scheme', 'bad port']);
 
 /** Whether an error is one of the code itself. `fetch` and the SDK also throw `TypeError`, but with a cause or the response. */

@@ -37,7 +37,7 @@ type Sizes = { readonly [size in keyof typeof sizes]: number };
 /**
  * Returns the entries that leave the state with the next write, and the state without them. `before`, the loaded state,
  * alone selects the entries: a host that loses the race for this write selects the same ones. Undefined if there are
- * none, or if `after` has changed or still needs one of them.
+ * none, or if `after` has changed the pages or one of these entries, or still needs one of them.
  */
 export function pageOut(
   program: Program,

@@ -17,7 +17,7 @@ interface Subject {
   readonly order: Json;
 }
 
-/** Returns the object that a step begins to write although another step of the order is at work on it (F-125). */
+/** Returns the conflict of a step that begins to write an object while another step at work writes the same object (F-125). */
 export function conflictAt(program: Program, subject: Subject, state: State, path: string): Conflict | undefined {
   const mine = objectsAt(program, subject, state, path);
   if (mine.length === 0) return undefined;

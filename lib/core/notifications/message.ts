@@ -21,8 +21,8 @@ export interface SampleTask {
   readonly escalatedFrom?: string;
 }
 
-/** The figures of all exceptions of a fingerprint. */
-export interface GroupFigures {
+/** The figures of all exceptions with one fingerprint. */
+export interface FingerprintFigures {
   readonly count: number;
   readonly open: number;
   readonly lastAt: number;
@@ -38,7 +38,7 @@ export interface MessageFacts {
   /** The notice that the message is about, before the message is counted in it. */
   readonly notice: Notice;
   readonly sample: SampleTask;
-  readonly figures?: GroupFigures | undefined;
+  readonly figures?: FingerprintFigures | undefined;
   /** The group gets no further message before this time. */
   readonly pausedUntil?: number | undefined;
   /** The address of the console, without a slash at its end. */

@@ -136,5 +136,5 @@ const cannot = (field: string | undefined): Made<RuleAction> =>
   problem(
     `/instruction/${field}`,
     'no-rule',
-    `The action of a rule has no ${field}. Take it out of the solution, or leave this to people.`,
+    `The action of a rule has no ${field}. Take "${field}" out of the solution, or leave these exceptions to people.`,
   );

@@ -1,4 +1,4 @@
-import type { GroupFigures, SampleTask } from '#core/notifications/message';
+import type { FingerprintFigures, SampleTask } from '#core/notifications/message';
 import type { Clock } from '#ports/clock';
 import type { Tallies } from '#ports/tallies';
 import { type ExceptionGroup, exceptionGroups } from '#roles/exceptions/groups';
@@ -11,7 +11,7 @@ const keptMs = 2_000;
 export function exceptionFigures(
   store: Tallies,
   clock: Pick<Clock, 'now'>,
-): (sample: SampleTask, since: number) => Promise<GroupFigures | undefined> {
+): (sample: SampleTask, since: number) => Promise<FingerprintFigures | undefined> {
   let kept: { readonly at: number; readonly hour: number; readonly groups: Promise<readonly ExceptionGroup[]> } | undefined;
   return async ({ fingerprint }, since) => {
     if (fingerprint === undefined) return undefined;

@@ -1,6 +1,6 @@
 import { fingerprint } from '#core/definition/fingerprint';
 import type { Destination } from '#core/notifications/delivery';
-import type { GroupFigures, MessageFacts, SampleTask } from '#core/notifications/message';
+import type { FingerprintFigures, MessageFacts, SampleTask } from '#core/notifications/message';
 import { messageOf } from '#core/notifications/message';
 import {
   type Allowance,
@@ -43,7 +43,7 @@ export interface NoticeOptions {
   readonly destinationsOf: (group: string) => Promise<readonly Destination[]>;
   /** Returns until when people have muted tasks like this one; 0 if they have not. */
   readonly mutedUntil: (name: NoticeName, sample: SampleTask) => Promise<number>;
-  readonly figuresOf: (sample: SampleTask, since: number) => Promise<GroupFigures | undefined>;
+  readonly figuresOf: (sample: SampleTask, since: number) => Promise<FingerprintFigures | undefined>;
   readonly consoleUrl?: string | undefined;
 }
 
