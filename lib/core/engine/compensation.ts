@@ -69,7 +69,7 @@ export function continueUndoing(builder: TransitionBuilder): void {
 
 export const isIdle = (builder: TransitionBuilder, path: string): boolean => isUndoing(builder, path) && !builder.hasChildren(path);
 
-/** Whether an activity undoes a scope. If it is canceled meanwhile, it still continues until no work is left. */
+/** Whether an activity undoes a scope. Such an activity continues until no work is left, even if it is canceled meanwhile. */
 export const isUndoing = (builder: TransitionBuilder, path: string): boolean => undoneScope(builder.activity(path)) !== undefined;
 
 function nothingLeft(builder: TransitionBuilder, path: string, scope: string | undefined): void {

@@ -33,8 +33,8 @@ type LaterFact =
   | { readonly type: 'HandlerEnded'; readonly exceptionId: string; readonly isCompleted: boolean };
 
 /**
- * The thing that judges the actions of one kind: the step, the activity that starts next, the undo of the order, the end of a scope, or
- * that of a handler.
+ * The part of an order whose outcome judges an action: the step, the activity that starts next (`next-or-end`: or the end of the order),
+ * the undo of the order, a scope, or the order that handles the exception.
  */
 type Judgment = 'step' | 'next' | 'next-or-end' | 'undo' | 'scope' | 'handler';
 
@@ -133,7 +133,7 @@ function judgeFact(program: Program, watch: Watch, fact: LaterFact): Watch | Ver
   }
 }
 
-/** A handler is judged by its own end alone. */
+/** Judges the instruction `handle`: only the end of the handler counts. */
 function handled(watch: Watch, fact: LaterFact): Watch | Verdict {
   if (fact.type !== 'HandlerEnded' || fact.exceptionId !== watch.exceptionId) return watch;
   return fact.isCompleted ? 'passed' : 'failed-otherwise';
