@@ -95,8 +95,8 @@ export async function startHost(options: HostOptions): Promise<Host> {
     system,
     on: (event, listener) => void events.on(event, listener as (detail: unknown) => void),
     hold: leases.hold,
-    // The supervisor has the first schedule of the topology.
-    supervise: () => schedules[0]?.run() ?? Promise.resolve(),
+    // The supervisor has the first schedule of the topology, unless it is left out.
+    supervise: () => (without.includes('supervisor') ? undefined : schedules[0]?.run()) ?? Promise.resolve(),
     stop: () => (stopped ??= stop()),
   };
 }
