@@ -129,6 +129,15 @@ describe('a message for a consumer of the app', () => {
     }
   });
 
+  test('F-116: with more errors than fit into a record, it becomes a dead letter whose reason is cut', async (context) => {
+    const desk = deskWith(context, fails(new PermanentFailure('NoSuchEmployee', 'out of range, '.repeat(100_000))));
+    await desk.send(queue, reportOf());
+    assert.equal(await desk.deliver(queue), 0);
+    const [{ reason = '' } = {}] = await desk.deadLetter();
+    assert.equal(reason.length, 2000);
+    assert.match(reason, /^NoSuchEmployee: out of range, .*…$/);
+  });
+
   test('F-109, F-110, F-117: its failures are counted for its conversation, and the success of the third attempt clears the count', async (context) => {
     let tried = 0;
     const desk = deskWith(context, () => (++tried < 3 ? notYet() : undefined));

@@ -246,6 +246,17 @@ describe('an order that is refused', () => {
     assert.deepEqual(await desk.deadLetter(), []);
   });
 
+  test('F-01: with more problems than fit into a message, the refusal names the first ones', async (context) => {
+    const texts = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`text${index}`, 'a\u0000']));
+    const nested = Array.from({ length: 27 }).reduce<JsonObject>((inner) => ({ ['n'.repeat(1000)]: inner }), texts);
+    const desk = await refused(context, { ...submission, order: nested, responseChannel: channel });
+    const [told = {}] = desk.messages(channel);
+    const { errors } = told as { errors: readonly object[] };
+    assert.ok(errors.length > 1 && errors.length < 50, `${errors.length} problems`);
+    const bytes = Buffer.byteLength(JSON.stringify(told));
+    assert.ok(bytes < 200_000, `${bytes} bytes`);
+  });
+
   test('F-07: for an unknown workflow is answered, too', async (context) => {
     const desk = await refused(context, { ...submission, workflow: 'lime', responseChannel: channel });
     assert.deepEqual(

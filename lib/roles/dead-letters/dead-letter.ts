@@ -56,6 +56,8 @@ export const deadLetterId = ({ queue, sentAt, messageId }: Pick<DeadLetter, 'que
 /** The largest body. It leaves room for the other fields below DynamoDB's limit of 400 KB. */
 export const bodyBytesMax = 360 * 1024;
 export const cutCharacters = 32 * 1024;
+/** The longest reason. The faults of a schema name each wrong entry of a list, and would not fit into a message or an item. */
+export const reasonCharactersMax = 2000;
 
 export function deadLetterDocument({ body, ...message }: DeadLetter): Document {
   const whole = compressed(body);

@@ -7,7 +7,9 @@ import type { Keys } from '#ports/keys';
 import { isOpenToSenders, queueNames } from '#ports/messages';
 import { groupOf, type Queues } from '#ports/queues';
 import type { Telemetry } from '#ports/telemetry';
+import { shortened } from '#ports/util/text';
 import { encryptedText } from '#roles/secrets/texts';
+import { reasonCharactersMax } from './dead-letter.ts';
 import { aboutEnvelope, envelopeOf } from './envelope.ts';
 import { noteGivenUp } from './envelope-note.ts';
 import type { FailureCount } from './failure-counts.ts';
@@ -36,9 +38,10 @@ export async function handOver(
   const sender = senderId === undefined ? {} : { senderId };
   // Encrypt first: `noteGivenUp` records a hash of the envelope, and the hash of a plain body could be guessed.
   const body = keys && isOpenToSenders(queue) ? await encryptedText(delivery.body, aboutEnvelope(queue, messageId), keys) : delivery.body;
-  const poison = envelopeOf({ queue, messageId, sentAt, ...sender, reason, attempts, failures, body });
+  const short = shortened(reason, reasonCharactersMax);
+  const poison = envelopeOf({ queue, messageId, sentAt, ...sender, reason: short, attempts, failures, body });
   await noteGivenUp(queue, poison, { store, clock });
   await queues.send([{ queue: queueNames.deadLetters(queue), body: poison, ...groupOf(delivery) }]);
-  logDelivery('warn', 'dead-lettered message', delivery, { reason, failures }, ports);
+  logDelivery('warn', 'dead-lettered message', delivery, { reason: short, failures }, ports);
   telemetry.count('givenUp');
 }

@@ -19,8 +19,21 @@ export interface SubmissionConsumer {
   clientOf(body: string, senderId: string): Promise<string | undefined>;
 }
 
-/** The largest number of problems of form in a refusal, which must fit into one message. */
-const problemsMax = 50;
+/** A refusal must fit into one message. A pointer repeats its whole path, so fifty of them may be longer than the submission itself. */
+const refusalLimits = { problemsMax: 50, bytesMax: 128 * 1024 } as const;
+
+/** Returns the first problems, as far as they fit into a refusal. A refusal has one at least. */
+function fittingInto(
+  { problemsMax, bytesMax }: typeof refusalLimits,
+  problems: readonly SubmissionProblem[],
+): readonly SubmissionProblem[] {
+  let bytes = 0;
+  const tooMuch = problems.slice(0, problemsMax).findIndex((problem, index) => {
+    bytes += Buffer.byteLength(JSON.stringify(problem));
+    return bytes > bytesMax && index > 0;
+  });
+  return problems.slice(0, tooMuch < 0 ? problemsMax : tooMuch);
+}
 
 const senderUnknown = 'The sender is not registered for this client. Register it with PUT /clients/{id}.';
 
@@ -36,10 +49,10 @@ export function createSubmissionConsumer(
   /** Submits an order from a message, after the same checks as for an API call. Returns the problems; none if the order was accepted. */
   async function submitFrom(text: string, submission: Submission): Promise<readonly SubmissionProblem[]> {
     const ofForm = messageProblems(text);
-    if (ofForm.length > 0) return ofForm.slice(0, problemsMax);
+    if (ofForm.length > 0) return fittingInto(refusalLimits, ofForm);
     const submitted = await submit(submission);
     if (submitted.outcome === 'accepted') return [];
-    if (submitted.outcome === 'invalid') return submitted.problems;
+    if (submitted.outcome === 'invalid') return fittingInto(refusalLimits, submitted.problems);
     return [
       { pointer: '/idempotencyKey', code: 'idempotency-key-reused', detail: 'This key was used for another submission. Use a new key.' },
     ];
