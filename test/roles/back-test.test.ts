@@ -41,7 +41,7 @@ const examine = (desk: Desk, tested: Rule, limit = 100, after?: string) => {
 };
 const opened = (context: TestContext) => openDesk(context, app);
 
-test('a back-test compares a rule with the decisions of people: the outcome is the same if an action of the same kind has passed', async (context) => {
+test('a back-test compares a rule with the decisions of people: the outcome counts as the same if a person did an action of the same kind, and it has passed', async (context) => {
   const desk = opened(context);
   await declined(desk, 1, { kind: 'resubmit' });
   await desk.answer(await desk.request());
@@ -84,7 +84,7 @@ test('a back-test evaluates a condition with the outputs at the time of the exce
   assert.deepEqual(await examine(desk, other), { examined: 2, matched: 0, sameOutcome: 0, differs: 0, items: [] });
 });
 
-test('F-143: a back-test of a rule about several exceptions includes the earlier ones of the same order', async (context) => {
+test('F-143: a back-test of a rule about several exceptions includes the earlier exceptions of the same order', async (context) => {
   const desk = opened(context);
   await declined(desk);
   await declined(desk, 1, { kind: 'resubmit' });

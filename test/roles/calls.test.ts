@@ -267,7 +267,7 @@ describe('faults between a caller and its called order', () => {
     assert.equal(on.messages('desk-requests').length, 1);
   });
 
-  test('when the result of a called order is lost, its caller requests it again after a while, and no failure counts', async (context) => {
+  test('when the reply of a called order is lost, its caller repeats the call after a while, and no failure counts', async (context) => {
     const on = openDesk(context, app);
     const { orderId } = await called(on);
     for (const id of ['flight', 'hotel']) await on.answer(await on.request('desk'), ok({ id }), { agent: 'desk' });

@@ -1,7 +1,7 @@
 import { comparable, reasonOf } from '#core/data/thrown';
 
 /**
- * Counts how often the same programming error came in a row under one idempotency key. The count goes on
+ * Counter of how often the same programming error came in a row under one idempotency key. The count goes on
  * when the request is delivered again, and when a later request has the same key. A process that restarts counts from the beginning.
  */
 export interface ErrorRepeats {

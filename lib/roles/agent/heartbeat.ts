@@ -3,7 +3,7 @@ import { queueNames, type Request, timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
 import { answered, type Deadline } from './deadline.ts';
 
-/** Heartbeats of one request: each extends its deadline, up to the operation's longest time. */
+/** Heartbeats of one request: each extends the deadline of the request, up to the operation's longest time. */
 export interface Heartbeat {
   /**
    * The time from which automatic heartbeats no longer extend the deadline: milliseconds since 1970. Undefined if the operation sends them.

@@ -1,6 +1,6 @@
 import type { Clock } from '#ports/clock';
 
-/** Limits the retries of one process to a share of the answers, so that retries do not multiply the load of a failing service. */
+/** Limit of the retries of one process, which is a share of the answers, so that retries do not multiply the load of a failing service. */
 export interface RetryBudget {
   /** Adds a share of a retry. */
   answered(): void;

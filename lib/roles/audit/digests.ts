@@ -27,7 +27,7 @@ interface Ports extends LogPorts {
  * A digest is written this long after the end of its day, because an API call may still write an entry of that day. No call takes a tenth
  * of this time.
  */
-const closedAfterMs = 3_600_000;
+const writtenAfterMs = 3_600_000;
 /** The largest number of days whose digests one call of the function writes. */
 const daysMax = 60;
 /** Entries in one part of a digest: about 110 KB. */
@@ -44,7 +44,7 @@ export function createDigests(ports: Ports): () => Promise<void> {
   const { store, clock } = ports;
   let lookedFor = '';
   return async () => {
-    const newestDay = dayOf(clock.now() - closedAfterMs - dayMs);
+    const newestDay = dayOf(clock.now() - writtenAfterMs - dayMs);
     if (lookedFor === newestDay) return;
     let previous = await newestDigest(store);
     let day: string | undefined = previous ? dayAfter(previous.day) : await firstDay(store, newestDay);

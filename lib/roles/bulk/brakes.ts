@@ -17,7 +17,7 @@ const olderThanMs = 10_000;
 /** A queue is also behind if at least so many messages wait in it for that long: not every queue reports how old its messages are. */
 const manyMin = 20;
 
-/** Looks for reasons why a bulk run must wait: a remote service that it needs is unavailable, or the scheduler is behind. */
+/** The reasons why a bulk run must wait: a remote service that it needs is unavailable, or the scheduler is behind. */
 export interface Brakes {
   found(agents: readonly string[]): Promise<PauseCause | undefined>;
 }

@@ -16,7 +16,7 @@ export interface TaskWatch extends Watch {
 /** One order has at most this many watches. Above that, the oldest watch is dropped with the verdict `void`. */
 const watchesMax = 8;
 
-/** Watches what becomes of the instruction that closes a cause. `before`: the cause as it was. */
+/** Watches what becomes of the instruction that closes a cause. `before`: the cause before this write. */
 export function watchInstruction(draft: Draft, { seq, hasNoTask, ...told }: OpenCause, before: Cause | undefined): Draft {
   const { decidedBy, instance, record, loaded } = draft;
   if (!decidedBy || hasNoTask || !isJudged(decidedBy.instruction.kind)) return draft;
@@ -42,7 +42,7 @@ export function judgeInstructions(draft: Draft): Draft {
     const facts = instance.tail.filter(({ seq }) => seq > Math.max(watch.since, loaded.instance.seq));
     const isMovedOn = watch.kind === 'restart' && watch.task.orderId === record.orderId;
     if (!isMovedOn) return { watch, found: judge(loaded.program, watch, facts) };
-    // The order that replaces this one takes the watch over, unless somebody ends this one without a successor.
+    // The order that replaces this order takes the watch over, unless somebody ends this order without a successor.
     const isTerminated = facts.some((fact) => fact.type === 'InstructionGiven' && fact.kind === 'terminate');
     return { watch, found: isTerminated ? ('void' as const) : watch };
   });
@@ -51,7 +51,7 @@ export function judgeInstructions(draft: Draft): Draft {
   return judged.reduce<Draft>((each, { watch, found }) => (typeof found === 'string' ? withVerdict(each, watch, found) : each), next);
 }
 
-/** Reports a verdict to the task. If the exception came again, its new task names the former one. */
+/** Reports a verdict to the task. If the exception came again, its new task names the former task. */
 function withVerdict(draft: Draft, { task }: TaskWatch, verdict: Verdict): Draft {
   const { outbox, record, now } = draft;
   const opened = verdict === 'failed-again' ? outbox.find(isOpening) : undefined;

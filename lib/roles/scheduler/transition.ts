@@ -20,7 +20,9 @@ import { blockLikeRecord, requestOverdue, takeNotes, wake } from './supervisor-n
 import type { Incoming, Loaded, NeedsPage, PlannedWrite, Settings } from './types.ts';
 import { needsMasked } from './unmasking.ts';
 
-/** Applies messages to an order; returns the page that it needs first, or undefined if they change nothing. Pure, like the core. */
+/**
+ * Applies messages to an order; returns the page that must be read first, or undefined if the messages change nothing. Pure, like the core.
+ */
 export function transition(
   loaded: Loaded,
   incoming: readonly Incoming[],
