@@ -126,15 +126,13 @@ export async function resolveTaskId(cli: Cli, given: string, { alsoResolved = fa
   if (resolved !== undefined) return resolved;
   if (!only) throw new FailedError(`No open task begins with ${text || 'nothing'}. List the tasks: redress task list`);
   if (others.length === 0) return only.id;
-  throw new FailedError(
-    `${matching.length} tasks begin with ${text}: ${matching
-      .slice(0, 5)
-      .map(({ id }) => id)
-      .join(', ')}`,
-  );
+  const named = matching.slice(0, namedMax).map(({ id }) => id);
+  const rest = matching.length > namedMax ? ', and others' : '';
+  throw new FailedError(`${text} matches ${matching.length} tasks: ${named.join(', ')}${rest}. Give more characters of the id.`);
 }
 
 const lookedAtMax = 1000;
+const namedMax = 5;
 
 /** Returns the id of the newest resolved task of the order whose id begins with the text. */
 async function newestResolved(api: Api, text: string): Promise<string | undefined> {

@@ -18,11 +18,12 @@ describe('redress reset', () => {
     const data = `${folderFor(context)}/data`;
     await storeIn(data);
     await redress(['token', '--role', 'operator', '--data', data]);
-    writeFileSync(`${data}/shop.sqlite`, '');
+    for (const name of ['shop.sqlite', 'keys.json']) writeFileSync(`${data}/${name}`, '');
     const { exitCode, json } = await redress(['reset', '--yes', '--json', '--data', data]);
     assert.equal(exitCode, 0);
     assert.deepEqual(json.deleted.filter((name: string) => !/-(wal|shm)$/.test(name)).sort(), [
       'issuer.json',
+      'keys.json',
       'redress.sqlite',
       'shop.sqlite',
     ]);

@@ -1,5 +1,18 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Clock } from '#ports/clock';
 import { SetupError, StoreUnavailableError } from '#ports/errors';
@@ -131,8 +144,27 @@ function lock(path: string): () => void {
         throw new StoreUnavailableError(`The data folder ${dirname(path)} is gone.`, { fatal: true });
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
-    const since = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    if (Date.now() - since > lockMaxMs) rmSync(path, { force: true });
-    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lockPollMs);
+    const held = statSync(path, { throwIfNoEntry: false });
+    if (held && Date.now() - held.mtimeMs > lockMaxMs) removeStale(path, held);
+    else if (held) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lockPollMs);
+  }
+}
+
+/**
+ * Removes the lock of a process that crashed. Another process may have replaced it since it was looked at: such a lock is put back, because
+ * two processes with the lock would each make a key of the day, and the secrets under one of the keys would be unreadable.
+ */
+function removeStale(path: string, stale: Stats): void {
+  const taken = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
+  try {
+    renameSync(path, taken);
+    const { ino, mtimeMs } = statSync(taken);
+    if (ino !== stale.ino || mtimeMs !== stale.mtimeMs) linkSync(taken, path);
+  } catch (error) {
+    // Another process has removed the stale lock, or has taken the lock that was to be put back.
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(taken, { force: true });
   }
 }

@@ -5,12 +5,14 @@ import { FailedError, UnreachableError, UsageError } from '#cli/errors';
 import { createApi } from '#cli/http';
 
 const isOurs = (file: string): boolean =>
-  /^(redress|shop)\.sqlite(-wal|-shm|-journal)?$/.test(file) || /^issuer\.json(\.\d+\.[0-9a-f]+)?$/.test(file);
+  /^(redress|shop)\.sqlite(-wal|-shm|-journal)?$/.test(file) ||
+  /^issuer\.json(\.\d+\.[0-9a-f]+)?$/.test(file) ||
+  /^keys\.json(\.new|\.lock.*)?$/.test(file);
 
 /** Deletes the system's files in the data folder and keeps all others. */
 export const reset: CliCommand<{ yes?: true }> = {
   name: 'reset',
-  summary: 'Delete all data and the token key',
+  summary: 'Delete all data, the token key and the keys of secrets',
   declare: (command) => command.option('--yes', 'do not ask, and delete even while a system is running'),
 
   async run(cli, { yes }) {
