@@ -98,7 +98,7 @@ describe('instructions at the command line', () => {
     assert.equal((await system.reaches(orderId, ({ processState }) => processState === 'Processed')).outcome, 'completed');
   });
 
-  test('the plan of an undo is shown first, and an undo that keeps failing is marked as done', async () => {
+  test('an operator sees the plan of an undo first, and marks an undo that keeps failing as done', async () => {
     const orderId = await submitted();
     await system.reaches(orderId, ({ steps }) => steps[1].status === 'Closed');
     const { out } = await system.redress(['order', 'plan', orderId]);

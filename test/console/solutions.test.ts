@@ -18,7 +18,7 @@ after(() => system.stop());
 
 const get = <T>(path: string): Promise<T> => callOf<T>(system)('GET', path, system.token('--role', 'admin', '--subject', 'other'));
 
-test('F-156: a solution with an invalid field is refused beside that field and not stored, and a corrected one is stored', async () => {
+test('F-156: a solution with an invalid field is not stored, and the error is shown next to that field; a corrected one is stored', async () => {
   const { items } = await get<{ items: { id: string; orderId?: string; fingerprint?: string }[] }>('/tasks');
   const task = items.find(({ orderId, fingerprint }) => orderId !== undefined && fingerprint !== undefined);
   taskId = task?.id ?? '';

@@ -111,7 +111,7 @@ describe('an activity of the app: ensure(do, last)', () => {
   });
 });
 
-describe('a retry of the app: again({ retries, seconds }, { do })', () => {
+describe('a retry activity that the app defines: again({ retries, seconds }, { do })', () => {
   const tried = defineWorkflow('tried', { version: 1, order: Order, toOperator: [Refused] }, ({ order }) =>
     again({ retries: 2, seconds: 10 }, { do: sequence(inventory.reserve({ sku: order.sku }), payment.charge({ amount: order.total })) }),
   );
@@ -159,7 +159,7 @@ describe('a retry of the app: again({ retries, seconds }, { do })', () => {
     assert.equal(rehearse(tried, order, given(payment.charge).faults(CardDeclined)).outcome, 'blocked');
   });
 
-  test('F-169: an activity that runs a part twice without declaring it is stopped, and no effect happens under a used key', () => {
+  test('F-169: the engine stops an activity that runs a part twice and has not declared this, and no effect happens under a used key', () => {
     const twice = defineActivity<object, { readonly runs: number }, 'do'>('example:twice', ['do'], {
       execute: (activity) => run([activity.do.name], { runs: 1 }),
       childClosed: (activity, { runs }) => (runs === 1 ? run([activity.do.name], { runs: 2 }) : close(succeeded())),

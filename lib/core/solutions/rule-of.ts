@@ -125,7 +125,7 @@ function actionOf(instruction: SolutionInstruction, step: string | undefined): M
       return problem(
         '/instruction/kind',
         'no-rule',
-        `No action of a rule does what ${kind} does. Rules retry, compensate, recover, suspend, skip and replace an input.`,
+        `No action of a rule does what ${kind} does. A rule can retry or skip a step, replace its input, or compensate, recover or suspend the order.`,
       );
   }
 }

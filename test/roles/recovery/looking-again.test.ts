@@ -76,7 +76,7 @@ test('S46: a second undo of a step does not notify an order that has read only t
   assert.equal(await foundIn(desk, sale), 1);
 });
 
-test('F-131: a rule about the age of an order does not hide an exception that stops the order in the same write', async (context) => {
+test('F-131: if one write stops an order with an exception and also applies a rule about the age of the order, the exception is recorded', async (context) => {
   const given = rule({ id: 'old', event: { kind: 'order-age', afterSeconds: 5 }, action: { kind: 'recover', path: 'order/book' } });
   const { desk, receipt, pack } = await received(context, given);
   await desk.clock.advance(6_000);
