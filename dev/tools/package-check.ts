@@ -10,8 +10,8 @@ import { installed, root } from './run.ts';
 import { oneOrder, startSystem } from './start-system.ts';
 
 /**
- * Installs the packed package as a user would. The sample app starts from the package; its bill of materials names what npm has
- * installed; its command restores a table of an emulator; a copy of the example compiles and runs; and a project from an empty folder
+ * Installs the packed package as a user would. The sample app starts from the package; the bill of materials of the package names what npm has
+ * installed; the command of the package restores a table of an emulator; a copy of the example compiles and runs; and a project from an empty folder
  * works as docs/guides/your-own-project.md says, command by command.
  */
 const folder = mkdtempSync(join(tmpdir(), 'redress-package-'));
@@ -40,7 +40,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Starts an app of the package's user, and returns the outcome of one order. */
+/** Starts an app, by default the sample app, with the installed command, and returns the outcome of one order. */
 async function orderIn(app: readonly string[]): Promise<string | null> {
   const data = mkdtempSync(join(folder, 'data-'));
   const system = await startSystem(command, ['start', ...app, '--data', data], { cwd: folder, env });

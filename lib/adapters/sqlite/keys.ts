@@ -151,7 +151,7 @@ function lock(path: string): () => void {
 }
 
 /**
- * Removes the lock of a process that crashed. Another process may have replaced it since it was looked at: such a lock is put back, because
+ * Removes the lock of a process that crashed. Another process may have replaced it since it was looked at: such a lock is restored, because
  * two processes with the lock would each make a key of the day, and the secrets under one of the keys would be unreadable.
  */
 function removeStale(path: string, stale: Stats): void {
@@ -161,7 +161,7 @@ function removeStale(path: string, stale: Stats): void {
     const { ino, mtimeMs } = statSync(taken);
     if (ino !== stale.ino || mtimeMs !== stale.mtimeMs) linkSync(taken, path);
   } catch (error) {
-    // Another process has removed the stale lock, or has taken the lock that was to be put back.
+    // Another process has removed the stale lock, or has created a lock of its own meanwhile.
     const { code = '' } = error as NodeJS.ErrnoException;
     if (code !== 'ENOENT' && code !== 'EEXIST') throw error;
   } finally {

@@ -75,7 +75,10 @@ function openAround(activities: Judged['state']['activities'], path: string): st
   return undefined;
 }
 
-/** Returns the memos and skips of the activities from the target on, and the outputs from before the target that they read. */
+/**
+ * Returns the memos, skips and outputs of an order that goes on at the target: those that it has, changed for the activities from the target
+ * on, with the outputs from before the target that an activity may read and that only the journal still has.
+ */
 function memosFor(
   { program, state }: TransitionBuilder,
   path: string,
@@ -169,7 +172,7 @@ function obstacleAround({ program, state, past }: Judged, path: string): 'loop' 
   return status === 'Executing' || awaitsPerson ? found : 'branch';
 }
 
-/** Returns the steps that would be done twice, because they have no undo. */
+/** Refuses for each step that would be done twice, because nothing undoes it and it does not declare `.noUndo()`. */
 function ofUndo({ program, past }: Judged, { path, undoBetween }: ResumeAt): readonly InstructionRefusal[] {
   if (!undoBetween) return [];
   return [...past].flatMap(([each, { outcome, skipped }]) => {

@@ -18,7 +18,7 @@ export interface Timed {
 
 /**
  * Returns the time at which the next rule is to be asked about an age or a lateness; undefined if none is left. A time in the past means
- * now. It costs nothing if no rule is about such an event.
+ * now. The call costs nothing if no rule is about such an event.
  */
 export function nextRuleTime(set: RuleSet, timed: Timed, memory: RuleMemory = {}): number | undefined {
   const list = timed.kind === 'order-age' ? 'ages' : 'late';

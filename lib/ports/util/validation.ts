@@ -6,7 +6,8 @@ import { holdsSealed, isSealed } from '#core/definition/sealed';
 const validators = new WeakMap<JsonObject, z.ZodType>();
 
 /**
- * Returns a validator for a JSON Schema. It runs in time linear in the data, because RE2 matches the patterns. Validators are
+ * Returns a validator for a JSON Schema. It runs in time linear in the data, because RE2 matches the patterns; the few formats that RE2 lacks
+ * cannot backtrack. Validators are
  * cached per schema: building one takes longer than running it.
  */
 export function validatorOf(schema: JsonObject): z.ZodType {
@@ -83,7 +84,7 @@ function withMarkedKeys(schema: Json): Json {
   );
 }
 
-/** Keywords that hold data, and keywords that hold schemas by names of the author. */
+/** Keywords that hold data, and keywords that hold schemas under names that the author of the schema chooses. */
 const values = new Set(['const', 'default', 'enum', 'examples']);
 const named = new Set(['$defs', 'definitions', 'patternProperties', 'properties']);
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { shardOf } from '#ports/records';
 
-/** A key of the table. This file builds all keys of the table and its indexes. */
+/** A key of the table. This file builds all keys but those of documents, whose partition is the name of their collection. */
 export interface Key {
   readonly pk: string;
   readonly sk: string;
@@ -23,7 +23,7 @@ export const keys = {
   order: (orderId: string): Key => ({ pk: partitionOf(orderId), sk: 'ORDER' }),
   state: (orderId: string): Key => ({ pk: partitionOf(orderId), sk: 'STATE' }),
   page: (orderId: string, rev: number): Key => ({ pk: partitionOf(orderId), sk: `${historyPrefix}${String(rev).padStart(10, '0')}` }),
-  /** A page of journal entries that do not fit into the state of their own write. It follows the page of the same rev. */
+  /** A page of the journal entries of one write that do not fit into the item of the state beside it. It follows the page of the same rev. */
   overflow: (orderId: string, rev: number, part: number): Key => {
     const { pk, sk } = keys.page(orderId, rev);
     return { pk, sk: `${sk}#${String(part).padStart(2, '0')}` };
@@ -59,12 +59,12 @@ export const calledIn = (sk: string): string | undefined => (sk.startsWith(calle
 /** Returns the rev under which a page was stored. */
 export const revOf = (sk: string): number => Number(sk.split('#')[1]);
 
-/** Returns the worklist partition of due orders, or of blocked ones. Its entries are sorted by time. */
+/** Returns the partition of the worklist: orders that are due, or orders in Error. Its entries are sorted by the time at which they are due. */
 export const worklistKey = (worklist: 'due' | 'error', shard: number): string => `${worklist}#${shardText(shard)}`;
 export const worklistIn = (key: string): 'due' | 'error' => (key.startsWith('error') ? 'error' : 'due');
 export const worklistKeyOf = (worklist: 'due' | 'error', orderId: string): string => worklistKey(worklist, shardOf(orderId));
 
-/** Returns the partition that lists orders in Error, pending ones, or orders at work without a deadline, sorted by submission time. */
+/** Returns the partition of another index that lists orders in Error, pending orders, or orders at work without a deadline, sorted by submission time. */
 export const stateShardKey = (state: 'error' | 'pending' | 'waiting', shard: number): string => `${state}#${shardText(shard)}`;
 
 /** Returns a valid sort key: the text, or its hash if it exceeds the 1,024 bytes that DynamoDB allows. */

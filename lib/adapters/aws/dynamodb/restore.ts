@@ -17,7 +17,7 @@ import { documentOf } from './documents.ts';
 import { headChange, headOf } from './items.ts';
 import { isCauseRecord, isPage, type Key, keys, orderIdIn, revOf } from './keys.ts';
 
-/** A restored table, the table in use, and functions for the counters and the causes of a restored order. */
+/** A restored table, the table in use, and functions for the counters and the open exceptions (causes) of a restored order. */
 export interface Restoring {
   readonly client: DynamoDBDocumentClient;
   /** The table that is read. */
@@ -30,7 +30,7 @@ export interface Restoring {
    * Returns a restored head that knows the causes since the backup: from the head in use or, if that is lost, from the order's documents.
    */
   readonly causesAfter: (restored: StateHead, inUse: StateHead | readonly Document[]) => StateHead;
-  /** Called after each page of the scan, with the number of items copied so far. */
+  /** Called after each portion of the scan, with the number of items copied so far. */
   readonly onCopied?: (items: number) => void;
 }
 
@@ -93,7 +93,7 @@ async function keysOf(client: DynamoDBDocumentClient, table: string) {
  * of items.
  *
  * Each order continues with unused numbers, and its pages from after the backup are removed, because old and new writes must
- * not mix. Its exceptions and tasks from after the backup stay, and the order closes them. Intents of agents and orders from after
+ * not mix. Its exceptions and tasks from after the backup stay, and the order closes them. The intents of agents, and all orders, from after
  * the backup stay. No process may use either table meanwhile. An interrupted copy can be repeated.
  */
 export async function copyItems(restoring: Restoring): Promise<number> {
@@ -114,7 +114,7 @@ export async function copyItems(restoring: Restoring): Promise<number> {
 
 /**
  * Erases again the secrets that were erased after the backup, because the copy has brought them back: masks them in orders, and deletes the
- * dead letters with them. The copy leaves all tombstones in the table in use, so none is missing. Resolves with the number of orders.
+ * dead letters that contain them. The copy leaves all tombstones in the table in use, so none is missing. Resolves with the number of orders.
  */
 export async function eraseAgain({ client, to }: Pick<Restoring, 'client' | 'to'>): Promise<number> {
   let erased = 0;
