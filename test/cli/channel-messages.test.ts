@@ -17,7 +17,7 @@ test('F-115, F-174: channel consume handles what channel send has sent, and ends
   const consume = (consumer: string) => run('channel', 'consume', app, consumer, '--idle', '0.1', '--json');
   assert.deepEqual((await consume('expenses')).json, { ended: 'idle', deadLetters: 0 });
   assert.equal((await run('channel', 'send', 'expenses-messages', message('expense-report'))).exitCode, 0);
-  assert.equal((await run('channel', 'send', 'stock-messages', message('unknown-article'))).exitCode, 0);
+  assert.equal((await run('channel', 'send', 'stock', message('unknown-article'))).exitCode, 0);
   assert.deepEqual((await consume('expenses')).json, { ended: 'idle', deadLetters: 0 });
   assert.deepEqual((await consume('stock')).json, { ended: 'idle', deadLetters: 1 });
 

@@ -159,8 +159,11 @@ export const without =
 /** Returns the reason of a dead letter, without the errors: their texts may quote the message. */
 export const failuresText = ({ attempts, failures }: FailureCount): string =>
   attempts.at(-1)?.error === noResult
-    ? `Processing began ${failures} times without success. The last process stopped without a result.`
-    : `Processing failed ${failures} times.`;
+    ? `Processing began ${timesText(failures)} without success. The last process stopped without a result.`
+    : `Processing failed ${timesText(failures)}.`;
+
+/** `1 time`, `2 times` */
+export const timesText = (failures: number): string => `${failures} ${failures === 1 ? 'time' : 'times'}`;
 
 type Places = Pick<Documents, 'document' | 'putDocument' | 'removeDocument'>;
 

@@ -11,8 +11,8 @@ const reasons: readonly RegExp[] = [
   /^The submission was refused: \/\w+(\/\w+)* .+\.$/,
   /^The sender is not registered for this client\. Register it with PUT \/clients\/\{id\}\.$/,
   /^The record of order \S+ cannot be read: .+ Rebuild that order \(npx redress order rebuild\), then resubmit this message\.$/,
-  /^Processing failed \d+ times(, most recently with \w+)?\.$/,
-  /^Processing began \d+ times without success\. The last process stopped without a result\.$/,
+  /^Processing failed \d+ times?(, most recently with \w+)?\.$/,
+  /^Processing began \d+ times? without success\. The last process stopped without a result\.$/,
   /^This message needs another version of the app, and has waited for it since \d{4}-\d\d-\d\dT[\d:.]+Z\. Deploy that version, then resubmit the message\.$/,
 ];
 
