@@ -190,7 +190,7 @@ export class CircuitGuard {
     const back = closed(breaker, clock.now());
     if (!(await this.write(back))) return;
     telemetry.count('breakerClosed');
-    telemetry.measure('breakerOpenMs', clock.now() - breaker.openedAt);
+    telemetry.measure('breakerOpenMs', Math.max(0, clock.now() - breaker.openedAt)); // The clocks of two processes differ.
     telemetry.log('info', 'closed circuit breaker', { agent: this.agent });
   }
 
