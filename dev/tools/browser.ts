@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import chromium from '@sparticuz/chromium';
 import { type Browser, chromium as playwright } from 'playwright-core';
-import { cacheFolder } from './aws/emulator.ts';
+import { cached } from './cache.ts';
 import { root } from './run.ts';
 
 /**
@@ -18,21 +18,9 @@ export async function openBrowser({ closesPages = false } = {}): Promise<Browser
 /** Returns the path of the package's Chromium. The first call on a machine unpacks it (200 MB) into the user's cache folder. */
 async function unpackedChromium(): Promise<string> {
   const { devDependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { devDependencies: { [name: string]: string } };
-  const folder = join(cacheFolder(), `chromium-${devDependencies['@sparticuz/chromium']}`);
-  const path = join(folder, 'chromium');
-  if (existsSync(path)) return path;
-
-  // Several tests start a browser at the same time. A folder gets its name when it is complete, so no test starts an incomplete file.
-  mkdirSync(dirname(folder), { recursive: true });
-  const making = mkdtempSync(`${folder}-`);
-  try {
-    await unpackInto(making);
-    renameSync(making, folder);
-  } catch (error) {
-    rmSync(making, { recursive: true, force: true });
-    if (!existsSync(path)) throw error;
-  }
-  return path;
+  const name = `chromium-${devDependencies['@sparticuz/chromium']}`;
+  const pathIn = (folder: string): string => join(folder, 'chromium');
+  return pathIn(await cached(name, (folder) => existsSync(pathIn(folder)), unpackInto));
 }
 
 /** The package unpacks into the folder for temporary files, whichever that is at the time of the call. */

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import { workflowsAgent } from '#core/data/child-order';
 import { engineFaults, shortType } from '#core/data/fault';
 import type { JsonObject } from '#core/data/json';
@@ -7,7 +7,7 @@ import { expectFunction } from './definition-error.ts';
 import type { In } from './expression.ts';
 import type { Failed, FaultDetails, FaultType } from './fault.ts';
 import { checkObjects, objectsOf } from './objects.ts';
-import { checkSchema, keepSecretsOfPipes } from './schema.ts';
+import { checkSchema, outputSchemaOf } from './schema.ts';
 import { recordStep, type StepActivity } from './step.ts';
 
 /** The context of one call of an operation. */
@@ -176,12 +176,9 @@ export type AnyAgent = { readonly [definition]: AgentDefinition };
 /** Marks a field as secret: it is redacted in history, alerts, announcements and logs. */
 export const secret = <T extends z.ZodType>(schema: T): T => schema.meta({ ...schema.meta(), secret: true }) as T;
 
-const shapeOf = (schema: z.ZodType): JsonObject =>
-  z.toJSONSchema(schema, { unrepresentable: 'any', io: 'output', override: keepSecretsOfPipes }) as JsonObject;
-
 const shapesOf = (input: z.ZodType, output: z.ZodType) => ({
-  input: shapeOf(input),
-  output: shapeOf(output),
+  input: outputSchemaOf(input),
+  output: outputSchemaOf(output),
 });
 
 /** Returns the details of the faults that have any, by path. */
@@ -196,7 +193,7 @@ const stepOf = (
   { faults = [], completeWithinSeconds, longestSeconds, atMostOnce, lookup, output, ...objects }: AnyOperation,
   input: unknown,
 ) => {
-  const secretOutput = secretPointers(shapeOf(output));
+  const secretOutput = secretPointers(outputSchemaOf(output));
   return {
     activity: 'step',
     name,

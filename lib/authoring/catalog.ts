@@ -6,7 +6,7 @@ import type { WorkflowDefinition } from '#core/definition/definition';
 import { secretPointers } from '#core/definition/secrets';
 import { workflowRef } from '#core/definition/workflow-ref';
 import type { AnyOperation } from './agent.ts';
-import { keepSecretsOfPipes } from './schema.ts';
+import { keepSecretsOfPipes, type Override, outputSchemaOf } from './schema.ts';
 import type { App, DefinitionParts } from './workflow.ts';
 
 /** Returns the operations and called workflows of one workflow, by name (`payment.charge`). */
@@ -41,13 +41,11 @@ const known = new WeakMap<AnyOperation, OperationSchemas>();
 export function schemasOf(operation: AnyOperation): OperationSchemas {
   const schemas = known.get(operation) ?? {
     input: z.toJSONSchema(operation.input, { io: 'input', unrepresentable: 'any', override: acceptAnything }) as JsonObject,
-    output: z.toJSONSchema(operation.output, { io: 'output', unrepresentable: 'any', override: keepSecretsOfPipes }) as JsonObject,
+    output: outputSchemaOf(operation.output),
   };
   known.set(operation, schemas);
   return schemas;
 }
-
-type Override = NonNullable<z.core.ToJSONSchemaParams['override']>;
 
 /**
  * Schemas that coerce, catch or preprocess accept more input than the JSON Schema of their type says. If one holds a secret, its value is

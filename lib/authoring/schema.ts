@@ -40,7 +40,7 @@ export const checkedSchemaOf = (schema: z.ZodType, where: string, params: z.core
   return plain;
 };
 
-type Override = NonNullable<z.core.ToJSONSchemaParams['override']>;
+export type Override = NonNullable<z.core.ToJSONSchemaParams['override']>;
 
 /**
  * Keeps the secrets of a pipe. Its JSON Schema shows one of its two schemas. If the other one marks a secret that this one does not mark,
@@ -55,6 +55,10 @@ export const keepSecretsOfPipes: Override = ({ zodSchema, jsonSchema }) => {
   );
   if (marked.some((pointer) => !shown.includes(pointer) && !shown.includes(''))) jsonSchema['secret'] = true;
 };
+
+/** Returns the JSON Schema of what a schema returns, with its secrets. It describes types that JSON lacks as anything. */
+export const outputSchemaOf = (schema: z.ZodType): JsonObject =>
+  z.toJSONSchema(schema, { unrepresentable: 'any', io: 'output', override: keepSecretsOfPipes }) as JsonObject;
 
 function jsonSchemaOf(schema: z.ZodType, where: string, params: z.core.ToJSONSchemaParams): JsonObject {
   try {

@@ -1,4 +1,5 @@
 import type { Json } from '#core/data/json';
+import { inconsistencyFault } from '#roles/exceptions/causes';
 import { likelyPlace } from './input-places.ts';
 import { failedStep, type OrderView, questionType } from './orders.ts';
 import { printable } from './text.ts';
@@ -27,7 +28,7 @@ export function nextSteps(order: OrderView, exception?: ExceptionTags): readonly
     ...(isAboutInput(order, exception)
       ? [`To request the failed step with another input: ${typed('replace-input', ` --set ${placeOf(order)}=…`)}`]
       : []),
-    ...(fault?.type === 'Inconsistent'
+    ...(fault?.type === inconsistencyFault
       ? [`To undo the order and begin it again: ${typed('restart', ' --undo-first')}`, `To let it go on as it is: ${typed('resubmit')}`]
       : [`To request the failed step again as it is: ${typed('resubmit')}`]),
     `To go on at another step: ${typed('resume-at', ' --path PATH')}. Other ways: redress order --help`,

@@ -170,10 +170,13 @@ export async function resolveOrderId(api: Api, given: string): Promise<string> {
       `No order id begins with ${text}${newest.length === lookedAtMax ? ` among the newest ${lookedAtMax} orders` : ''}. List the orders: redress order list`,
     );
   if (others.length === 0) return only;
-  const named = matching.slice(0, namedMax).join(', ');
-  throw new UsageError(
-    `${text} matches ${matching.length} orders: ${named}${matching.length > namedMax ? ', and others' : ''}. Give more characters of the id.`,
-  );
+  throw new UsageError(severalMatch(text, 'orders', matching));
+}
+
+/** Returns the message about the beginning of an id that several orders or tasks have. */
+export function severalMatch(text: string, things: 'orders' | 'tasks', ids: readonly string[]): string {
+  const others = ids.length > namedMax ? ', and others' : '';
+  return `${text} matches ${ids.length} ${things}: ${ids.slice(0, namedMax).join(', ')}${others}. Give more characters of the id.`;
 }
 
 /** The fault type of an order that waits for an answer. */

@@ -1,7 +1,7 @@
 import type { Cli } from './command.ts';
 import { FailedError, UsageError } from './errors.ts';
 import type { Api } from './http.ts';
-import { listed, resolveOrderId } from './orders.ts';
+import { listed, resolveOrderId, severalMatch } from './orders.ts';
 import { type SuggestionView, suggestionText } from './solutions.ts';
 import { listedId, printable, table } from './text.ts';
 
@@ -126,13 +126,16 @@ export async function resolveTaskId(cli: Cli, given: string, { alsoResolved = fa
   if (resolved !== undefined) return resolved;
   if (!only) throw new FailedError(`No open task begins with ${text || 'nothing'}. List the tasks: redress task list`);
   if (others.length === 0) return only.id;
-  const named = matching.slice(0, namedMax).map(({ id }) => id);
-  const rest = matching.length > namedMax ? ', and others' : '';
-  throw new FailedError(`${text} matches ${matching.length} tasks: ${named.join(', ')}${rest}. Give more characters of the id.`);
+  throw new FailedError(
+    severalMatch(
+      text,
+      'tasks',
+      matching.map(({ id }) => id),
+    ),
+  );
 }
 
 const lookedAtMax = 1000;
-const namedMax = 5;
 
 /** Returns the id of the newest resolved task of the order whose id begins with the text. */
 async function newestResolved(api: Api, text: string): Promise<string | undefined> {

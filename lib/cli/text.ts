@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { printable, shortened } from '#ports/util/text';
 
-export { printable, shortened, spanText } from '#ports/util/text';
+export { counted, printable, shortened, spanText } from '#ports/util/text';
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 export type Paint = (style: Style, text: string) => string;
@@ -10,9 +10,6 @@ export const painter =
   (colours: boolean): Paint =>
   (style, text) =>
     colours ? styleText(style, text, { validateStream: false }) : text;
-
-/** Returns a number with its noun: `1 sender`, `2 senders`. */
-export const counted = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
 /** Returns texts, one in a line, for other programs. */
 export const lines = (texts: readonly string[]): string => texts.map((text) => `${printable(text)}\n`).join('');

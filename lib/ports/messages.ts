@@ -5,7 +5,7 @@ import { isObject, type Json, type JsonObject } from '#core/data/json';
 import { peopleLimits } from '#core/definition/people';
 import { unattendedReasons } from '#core/exceptions/unattended';
 import { NewerMessageError } from './errors.ts';
-import { groupOf, type Outgoing } from './queues.ts';
+import { groupOf, type Outgoing, responseQueuePrefix } from './queues.ts';
 
 /** Names of the queues. Each adapter adds its own prefix. */
 export const queueNames = {
@@ -23,6 +23,13 @@ export const queueNames = {
   response: (channel: string) => channel,
   deadLetters: (queue: string) => `${queue}-dead`,
 } as const;
+
+/** Whether a name is that of a queue, and not that of an agent or a consumer. */
+export const isQueueName = (name: string): boolean =>
+  name === queueNames.submissions ||
+  name === queueNames.wakeUps ||
+  name.startsWith(responseQueuePrefix) ||
+  /-(requests|replies|messages|dead)$/.test(name);
 
 export const isDeadLetterQueue = (queue: string): boolean => queue.endsWith('-dead');
 

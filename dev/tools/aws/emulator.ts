@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { isLoopback } from '#api/loopback';
 
 /** An emulator of AWS on this machine, which accepts a `cdk deploy` and forgets everything when it stops. */
@@ -39,8 +38,6 @@ const cleared = (): NodeJS.ProcessEnv =>
 
 /** The emulators run functions with the first `node` on the path, which must be this one. */
 export const pathWithThisNode = (): string => `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`;
-
-export const cacheFolder = (): string => join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'redress');
 
 /** Recognizes the emulator at an address. ministack also answers at LocalStack's address, so it is tried first. */
 export async function emulatorAt(endpoint: string): Promise<AwsEmulator['name'] | undefined> {

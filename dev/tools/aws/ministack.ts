@@ -1,10 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, cpSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type AwsEmulator, cacheFolder, mustBeFree, pathWithThisNode } from './emulator.ts';
+import { cached } from '../cache.ts';
+import { type AwsEmulator, mustBeFree, pathWithThisNode } from './emulator.ts';
 
 /** ministack and its dependencies, each in one version. */
 const requirements = fileURLToPath(new URL('ministack.txt', import.meta.url));
@@ -15,7 +16,7 @@ const endsWithinMs = 5000;
 /** Starts ministack on a free port. The first start installs it from PyPI into the user's cache folder. */
 export async function startMinistack({ port }: { readonly port: number }): Promise<AwsEmulator> {
   await mustBeFree(port);
-  const python = install();
+  const python = await install();
   const folder = mkdtempSync(join(tmpdir(), 'redress-ministack-'));
   const logFile = join(folder, 'log');
   const log = openSync(logFile, 'w');
@@ -83,34 +84,23 @@ async function ended(child: ChildProcess): Promise<void> {
 }
 
 /** Returns the Python that has ministack. */
-function install(): string {
+async function install(): Promise<string> {
   const wanted = readFileSync(requirements, 'utf8');
   const [, version = ''] = /^ministack==(.+)$/m.exec(wanted) ?? [];
-  const folder = join(cacheFolder(), `ministack-${version}`);
-  const python = join(folder, 'bin', 'python');
-  const installed = join(folder, 'installed.txt');
-  if (existsSync(installed) && readFileSync(installed, 'utf8') === wanted) return python;
-
-  process.stderr.write(`Installing ministack ${version} (once)...\n`);
-  // The folder is made elsewhere and then renamed, so that two processes that start at the same time do not share an incomplete one.
-  mkdirSync(dirname(folder), { recursive: true });
-  const making = mkdtempSync(`${folder}-`);
-  try {
+  const pythonIn = (folder: string): string => join(folder, 'bin', 'python');
+  const listIn = (folder: string): string => join(folder, 'installed.txt');
+  const isComplete = (folder: string): boolean => existsSync(listIn(folder)) && readFileSync(listIn(folder), 'utf8') === wanted;
+  const make = (folder: string): void => {
+    process.stderr.write(`Installing ministack ${version} (once)...\n`);
     const systemPython = process.env['PYTHON'] || 'python3';
     const isRecent = 'import sys; sys.exit(sys.version_info < (3, 10))';
     command(systemPython, ['-c', isRecent], 'Python 3.10 or newer is needed: install it, or name it with PYTHON=...');
-    command(systemPython, ['-m', 'venv', making], 'Python needs its venv module (on Debian: apt-get install python3-venv).');
+    command(systemPython, ['-m', 'venv', folder], 'Python needs its venv module (on Debian: apt-get install python3-venv).');
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', requirements];
-    command(join(making, 'bin', 'python'), pip, 'Can PyPI be reached? pip reads its settings from PIP_INDEX_URL and pip.conf.');
-    cpSync(requirements, join(making, 'installed.txt'));
-    rmSync(folder, { recursive: true, force: true });
-    renameSync(making, folder);
-  } catch (error) {
-    rmSync(making, { recursive: true, force: true });
-    const alreadyThere = existsSync(installed) && readFileSync(installed, 'utf8') === wanted;
-    if (!alreadyThere) throw error;
-  }
-  return python;
+    command(pythonIn(folder), pip, 'Can PyPI be reached? pip reads its settings from PIP_INDEX_URL and pip.conf.');
+    cpSync(requirements, listIn(folder));
+  };
+  return pythonIn(await cached(`ministack-${version}`, isComplete, make));
 }
 
 function command(program: string, args: readonly string[], remedy: string): void {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { CliCommand } from '#cli/command';
 import { UsageError } from '#cli/errors';
 import { printable } from '#cli/text';
-import { queueNames } from '#ports/messages';
+import { isQueueName, queueNames } from '#ports/messages';
 
 /** Sends a message to a queue in the data folder, as a sender outside the system does on AWS. */
 export const channelSend: CliCommand = {
@@ -14,18 +14,13 @@ export const channelSend: CliCommand = {
       .argument('<file>', 'file with the JSON of the message'),
 
   async run(cli, _, [name = '', file = '']) {
-    const queue = queueOf(name);
+    const queue = isQueueName(name) ? name : queueNames.messages(name);
     const body = textIn(file);
     await cli.withData(({ queues }) => queues.send([{ queue, body }]));
     cli.print({ queue }, () => '');
     cli.terminal.say(`The message is on ${printable(queue)}.`);
   },
 };
-
-/** Names of queues. Any other name is that of a consumer, whose messages have a queue of their own. */
-const queues = /^(submissions|wake-ups|redress-response-.+|.+-(requests|replies|messages|dead))$/;
-
-const queueOf = (name: string): string => (queues.test(name) ? name : queueNames.messages(name));
 
 /** Returns the text of a file as it is: the system itself judges a message that is not valid. */
 function textIn(file: string): string {

@@ -9,6 +9,9 @@ export const printable = (text: string): string => text.replace(unsafe, '\ufffd'
 export const shortened = (text: string, length: number): string =>
   text.length <= length ? text : length < 1 ? '' : `${text.slice(0, length - 1)}…`;
 
+/** Returns a number with its noun: `1 sender`, `2 senders`. */
+export const counted = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+
 /** Formats a time span: `0.2 s`, `12 s`, `3 min`, `4 h`, `2 d`. */
 export function spanText(ms: number): string {
   if (ms < 9_950) return `${(Math.max(0, ms) / 1000).toFixed(1)} s`;

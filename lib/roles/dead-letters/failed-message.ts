@@ -2,20 +2,13 @@ import { UnprocessableMessage } from '#authoring/fault';
 import { withoutTexts } from '#core/definition/secrets';
 import type { Delivery } from '#ports/delivery';
 import type { Telemetry } from '#ports/telemetry';
+import { counted } from '#ports/util/text';
 import type { ChannelHealth } from '#roles/channels/health';
 import { channelOf, policyOf } from '#roles/channels/policy';
 import { errorText, failureOf, nameOf } from './classify.ts';
 import { messageFieldsIn } from './conversation.ts';
 import type { Attempt } from './dead-letter.ts';
-import {
-  type FailureCount,
-  type FailureCounts,
-  type StartedAttempt,
-  timesText,
-  withFailure,
-  without,
-  withReason,
-} from './failure-counts.ts';
+import { type FailureCount, type FailureCounts, type StartedAttempt, withFailure, without, withReason } from './failure-counts.ts';
 import { type HandOverPorts, handOver } from './hand-over.ts';
 import { logDelivery } from './log-fields.ts';
 import { secretsOfMessage } from './message-secrets.ts';
@@ -72,7 +65,7 @@ export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide 
     if (failureOf(error) === 'content') await ifPossible(delivery, () => channelHealth.failed(delivery.queue), telemetry);
     const failures = count?.failures ?? 1;
     if (count && failures > maxFailures)
-      return deadLetter(failed, `Processing failed ${timesText(failures)}, most recently with ${nameOf(error)}.`, count);
+      return deadLetter(failed, `Processing failed ${counted(failures, 'time')}, most recently with ${nameOf(error)}.`, count);
     logDelivery('warn', awaitingText, delivery, { kind: nameOf(error), failures }, ports);
     telemetry.count('recordFailed');
     return true;

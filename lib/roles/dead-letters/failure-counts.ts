@@ -5,6 +5,7 @@ import type { Delivery } from '#ports/delivery';
 import { collections, type Document, type Documents } from '#ports/documents';
 import { consumerOf } from '#ports/messages';
 import { compareAndSet } from '#ports/util/compare-and-set';
+import { counted } from '#ports/util/text';
 import { channelOf } from '#roles/channels/policy';
 import { conversationOf } from './conversation.ts';
 import type { Attempt } from './dead-letter.ts';
@@ -159,11 +160,8 @@ export const without =
 /** Returns the reason of a dead letter, without the errors: their texts may quote the message. */
 export const failuresText = ({ attempts, failures }: FailureCount): string =>
   attempts.at(-1)?.error === noResult
-    ? `Processing began ${timesText(failures)} without success. The last process stopped without a result.`
-    : `Processing failed ${timesText(failures)}.`;
-
-/** `1 time`, `2 times` */
-export const timesText = (failures: number): string => `${failures} ${failures === 1 ? 'time' : 'times'}`;
+    ? `Processing began ${counted(failures, 'time')} without success. The last process stopped without a result.`
+    : `Processing failed ${counted(failures, 'time')}.`;
 
 type Places = Pick<Documents, 'document' | 'putDocument' | 'removeDocument'>;
 

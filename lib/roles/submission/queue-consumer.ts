@@ -20,19 +20,16 @@ export interface SubmissionConsumer {
 }
 
 /** A refusal must fit into one message. A pointer repeats its whole path, so fifty of them may be longer than the submission itself. */
-const refusalLimits = { problemsMax: 50, bytesMax: 128 * 1024 } as const;
+const problemsMax = 50;
+const problemsBytesMax = 128 * 1024;
 
-/** Returns the first problems, as far as they fit into a refusal. A refusal has one at least. */
-function fittingInto(
-  { problemsMax, bytesMax }: typeof refusalLimits,
-  problems: readonly SubmissionProblem[],
-): readonly SubmissionProblem[] {
+/** Returns the first problems, as many as a refusal may have; one at least, if there is one. */
+function firstFitting(problems: readonly SubmissionProblem[]): readonly SubmissionProblem[] {
   let bytes = 0;
-  const tooMuch = problems.slice(0, problemsMax).findIndex((problem, index) => {
+  return problems.slice(0, problemsMax).filter((problem, index) => {
     bytes += Buffer.byteLength(JSON.stringify(problem));
-    return bytes > bytesMax && index > 0;
+    return index === 0 || bytes <= problemsBytesMax;
   });
-  return problems.slice(0, tooMuch < 0 ? problemsMax : tooMuch);
 }
 
 const senderUnknown = 'The sender is not registered for this client. Register it with PUT /clients/{id}.';
@@ -49,10 +46,10 @@ export function createSubmissionConsumer(
   /** Submits an order from a message, after the same checks as for an API call. Returns the problems; none if the order was accepted. */
   async function submitFrom(text: string, submission: Submission): Promise<readonly SubmissionProblem[]> {
     const ofForm = messageProblems(text);
-    if (ofForm.length > 0) return fittingInto(refusalLimits, ofForm);
+    if (ofForm.length > 0) return firstFitting(ofForm);
     const submitted = await submit(submission);
     if (submitted.outcome === 'accepted') return [];
-    if (submitted.outcome === 'invalid') return fittingInto(refusalLimits, submitted.problems);
+    if (submitted.outcome === 'invalid') return firstFitting(submitted.problems);
     return [
       { pointer: '/idempotencyKey', code: 'idempotency-key-reused', detail: 'This key was used for another submission. Use a new key.' },
     ];
