@@ -19,7 +19,7 @@ export async function cached(
   const making = mkdtempSync(`${folder}-`);
   try {
     await make(making);
-    // Another process may have made it meanwhile. An incomplete one is of an earlier version of what it contains.
+    // Another process may have made the folder meanwhile. An incomplete folder belongs to an earlier list of packages.
     if (!isComplete(folder)) {
       rmSync(folder, { recursive: true, force: true });
       renameSync(making, folder);
